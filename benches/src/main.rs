@@ -85,8 +85,9 @@ const ROUNDS: usize = 8;
 const ROUNDS_OF_STREETS: usize = 4;
 
 /// The command lines that are allowed.
-const EXPECTED: &str = "nothing, a, b, c, d, cell, plant, queues, queues NAME, senders, senders NAME, CASE DURATION (\"a\" \"5 s\"), \
-    or STREET DURATION ROUNDS (\"docsis30-1000\" \"5 s\" 4)";
+const EXPECTED: &str = "nothing, a, b, c, d, cell, plant, queues, queues NAME, senders, senders \
+                        NAME, CASE DURATION (\"a\" \"5 s\"), or STREET DURATION ROUNDS \
+                        (\"docsis30-1000\" \"5 s\" 4)";
 
 /// `headend-bench [a|b|c|d|cell|plant|queues|senders]` runs the benchmarks. `headend-bench queues
 /// NAME` or `senders NAME` runs that of one discipline or congestion control. `headend-bench CASE
@@ -211,7 +212,8 @@ fn bench_cases(only: Option<&str>) -> Vec<serde_json::Value> {
         floors.slow, floors.fast
     );
     println!(
-        "case  queue        ns/packet  ratio  (goal)  events/s   sim/wall  peak MiB  allocs  packets"
+        "case  queue        ns/packet  ratio  (goal)  events/s   sim/wall  peak MiB  allocs  \
+         packets"
     );
     let mut met = true;
     for (row, (.., goal)) in rows.iter().zip(&all) {
@@ -278,7 +280,8 @@ fn bench_cell() -> Vec<serde_json::Value> {
 /// Streets of modems: the cost of a packet when many modems share a channel.
 fn bench_plant() -> Vec<serde_json::Value> {
     println!(
-        "\nplant          modems  ns/packet  to 10  events/s   sim/wall  peak MiB  KiB/active  Mb/s   packets"
+        "\nplant          modems  ns/packet  to 10  events/s   sim/wall  peak MiB  KiB/active  \
+         Mb/s   packets"
     );
     let streets =
         (plant::STREETS.iter()).flat_map(|street| plant::SIZES.map(|modems| (street, modems)));
@@ -310,7 +313,8 @@ fn bench_plant() -> Vec<serde_json::Value> {
 /// Every discipline alone, or one of them.
 fn bench_queues(only: Option<&str>) -> Vec<serde_json::Value> {
     println!(
-        "\nqueue             ns at 100  at 5000  1000 flows  of drop-tail  KiB built  B/flow  B/class  held"
+        "\nqueue             ns at 100  at 5000  1000 flows  of drop-tail  KiB built  B/flow  \
+         B/class  held"
     );
     let rows = queues::measure_all(only);
     let tail = rows.iter().find(|row| row.queue == "drop_tail");

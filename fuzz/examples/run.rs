@@ -186,7 +186,8 @@ fn describe(tried: &Tried, failures: usize) -> String {
         skipped,
     } = tried;
     format!(
-        "{parses} parses ({accepted} accepted), {runs} runs of two seconds ({cut} cut off, {skipped} too large to try), {failures} failed"
+        "{parses} parses ({accepted} accepted), {runs} runs of two seconds ({cut} cut off, \
+         {skipped} too large to try), {failures} failed"
     )
 }
 

@@ -1,5 +1,5 @@
-//! Robustness of the engine and of its readers against damaged input: the targets of `make fuzz`, separate from the
-//! fuzzer that generates the inputs.
+//! Robustness of the engine and of its readers against damaged input: the targets of `make fuzz`,
+//! separate from the fuzzer that generates the inputs.
 //!
 //! 1. [`targets`] define what is done with an input, and what must hold. An input that violates it
 //!    panics.

@@ -1,5 +1,6 @@
 //! The seeds of the fuzzer: the scenarios of this repository and its tests, captures of a run,
-//! traces, frames with recordings, and modems' files; and a dictionary of the words of the grammar and of the table of TLVs.
+//! traces, frames with recordings, and modems' files; and a dictionary of the words of the grammar
+//! and of the table of TLVs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -293,8 +294,8 @@ fn client_hello(name: &[u8]) -> Vec<u8> {
 }
 
 /// Modems' files: one with several service flows; one for each outermost TLV of the table with all
-/// that it can hold; some with an extended MIC, a chain of certificates, pads, settings of a vendor,
-/// and what does not fit; and an MTA's.
+/// that it can hold; some with an extended MIC, a chain of certificates, pads, settings of a
+/// vendor, and what does not fit; and an MTA's.
 fn modem_files() -> Vec<Vec<u8>> {
     let outermost = |definition: &&Definition| definition.path.len() == 1;
     let of = |tlvs: Vec<Tlv>| File {

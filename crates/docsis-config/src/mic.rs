@@ -2,11 +2,12 @@
 //!
 //! A file carries up to three digests (MULPI Annex D.2):
 //!
-//! | digest | TLV | made of | key | who checks it |
-//! |---|---|---|---|---|
-//! | CM MIC | 6 | every byte before TLV 6 (MD5) | none | the modem |
-//! | CMTS MIC | 7 | the TLVs of the types [`COVERED`], type by type (HMAC-MD5) | the secret | the CMTS |
-//! | extended MIC | 43.6.3, or 7 if there is none | the TLVs that the bitmap 43.6.2 selects, in the order of the file, with 43.6.3 filled with zeros (HMAC-MD5 for HMAC type 1) | the secret | the CMTS |
+//! - The CM MIC (TLV 6) is made of every byte before it (MD5), without a key. The modem checks it.
+//! - The CMTS MIC (TLV 7) is made of the TLVs of the types [`COVERED`], type by type (HMAC-MD5).
+//!   Its key is the secret, and the CMTS checks it.
+//! - The extended MIC (TLV 43.6.3, or 7 if there is none) is made of the TLVs that the bitmap
+//!   43.6.2 selects, in the order of the file, with 43.6.3 filled with zeros (HMAC-MD5 for HMAC
+//!   type 1). Its key is the secret, and the CMTS checks it.
 //!
 //! The [`State`] of a digest says what a person can do about it.
 //!
@@ -14,8 +15,8 @@
 //! - **Stale**: the file was changed after it was signed. The CM MIC shows that without a secret: a
 //!   digest that does not match was made of other bytes. If the CM MIC does not match, a CMTS MIC
 //!   or extended MIC that does not match is stale too; nobody can tell then whether the secret was
-//!   the right one. If the CM MIC is stale and the CMTS MIC is right, somebody changed TLVs that the
-//!   CMTS MIC does not cover and left TLV 6 as it was. Remedy: sign the file anew.
+//!   the right one. If the CM MIC is stale and the CMTS MIC is right, somebody changed TLVs that
+//!   the CMTS MIC does not cover and left TLV 6 as it was. Remedy: sign the file anew.
 //! - **Wrong**: the digest does not match, and a change of the file does not explain that. One case
 //!   is a CMTS MIC that does not match beside a right CM MIC: the file is as it was signed, and the
 //!   CMTS MIC was made with another secret, or by a tool that computes it in another way. The other
@@ -140,14 +141,18 @@ pub enum MicError {
     #[error("expected TLVs up to the end of the file, found {0} B at its end that are no TLV")]
     Rest(usize),
     /// The extended MIC has a type that is not computed here, or none.
-    #[error("expected HMAC type 1 (MD5) in TLV 43.6.1, found {}", .0.map_or("none".to_owned(), |found| found.to_string()))]
+    #[error(
+        "expected HMAC type 1 (MD5) in TLV 43.6.1, found {}",
+        .0.map_or("none".to_owned(), |found| found.to_string())
+    )]
     HmacType(Option<u64>),
     /// The extended MIC does not say what it covers.
     #[error("expected the bitmap of the extended MIC in TLV 43.6.2, found none")]
     Bitmap,
     /// The extended MIC would cover a digest that is computed after it.
     #[error(
-        "expected type {0} left out of the bitmap in TLV 43.6.2, found it there: TLV {0} is computed after the extended MIC"
+        "expected type {0} left out of the bitmap in TLV 43.6.2, found it there: TLV {0} is \
+         computed after the extended MIC"
     )]
     Circular(u8),
     /// The digest does not fit into its TLV.
@@ -230,8 +235,8 @@ fn cause(file: &File, secret: &[u8]) -> String {
 ///
 /// # Errors
 ///
-/// If the file is an MTA's, if bytes at its end are no TLV and no end marker stands before them, and
-/// if the extended MIC that the file defines cannot be computed.
+/// If the file is an MTA's, if bytes at its end are no TLV and no end marker stands before them,
+/// and if the extended MIC that the file defines cannot be computed.
 pub fn sign(file: &File, which: Which<'_>) -> Result<File, MicError> {
     if file.kind == Kind::Mta {
         return Err(MicError::Mta);

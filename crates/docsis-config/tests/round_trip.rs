@@ -105,7 +105,11 @@ fn tlv(number: u8, value: &[u8]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 1000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_bytes_are_exact(bytes in vec(any::<u8>(), 0..200)) {
@@ -137,7 +141,9 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_a_file_or_an_error(text in "(\\PC|[\\[\\]{}=.\n\",0-9]|then|pad|end|tlv_24){0,40}") {
+    fn any_text_is_a_file_or_an_error(
+        text in "(\\PC|[\\[\\]{}=.\n\",0-9]|then|pad|end|tlv_24){0,40}",
+    ) {
         if let Ok(file) = from_text(&text) {
             assert_eq!(File::decode(&file.encode()), file);
         }

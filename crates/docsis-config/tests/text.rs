@@ -149,7 +149,8 @@ fn names_and_units_are_read_as_people_write_them() {
             "18 09 080400002710 290101",
         ),
         (
-            "[[upstream_service_flow]]\nmaximum_sustained_rate = 10\nthen = [{ data_rate_unit = 2 }]",
+            "[[upstream_service_flow]]\nmaximum_sustained_rate = 10\n\
+             then = [{ data_rate_unit = 2 }]",
             "18 09 08040000000a 290102",
         ),
         // The order of the text is that of the file.
@@ -165,8 +166,8 @@ fn names_and_units_are_read_as_people_write_them() {
             "18 06 0804000003e8 00 00",
         ),
         (
-            "{\"tlvs\": [{\"tlv\": \"24\", \"nested\": [{\"tlv\": \"24.8\", \"value\": \"1 Mbit/s\"}, \
-             {\"tlv\": \"24.41\", \"value\": 1}]}]}",
+            "{\"tlvs\": [{\"tlv\": \"24\", \"nested\": [{\"tlv\": \"24.8\", \"value\": \"1 \
+             Mbit/s\"}, {\"tlv\": \"24.41\", \"value\": 1}]}]}",
             "18 09 0804000003e8 290101",
         ),
     ] {
@@ -193,8 +194,8 @@ fn a_wrong_name_or_value_is_one_error_with_its_place() {
         (
             "network_access_control = 1\n\n[[upstream_service_flow]]\nmaximum_sustained_rat = 1",
             "line 4: upstream_service_flow[1].maximum_sustained_rat: found the name \
-             \"maximum_sustained_rat\", expected the name of a TLV of upstream_service_flow, or its \
-             number such as tlv_213; did you mean maximum_sustained_rate?",
+             \"maximum_sustained_rat\", expected the name of a TLV of upstream_service_flow, or \
+             its number such as tlv_213; did you mean maximum_sustained_rate?",
         ),
         (
             "[[upstream_service_flow]]\nbuffer_contol.target = 1",
@@ -210,8 +211,8 @@ fn a_wrong_name_or_value_is_one_error_with_its_place() {
         ),
         (
             "[[upstream_service_flow]]\nmaximum_sustained_rate = '10 mbit/s'",
-            "line 2: upstream_service_flow[1].maximum_sustained_rate: found \"10 mbit/s\", expected \
-             a rate such as \"10 Mbit/s\"; did you mean \"10 Mbit/s\"?",
+            "line 2: upstream_service_flow[1].maximum_sustained_rate: found \"10 mbit/s\", \
+             expected a rate such as \"10 Mbit/s\"; did you mean \"10 Mbit/s\"?",
         ),
         (
             "[[upstream_service_flow]]\ntraffic_priority = [\n  1,\n  9,\n]",

@@ -1,9 +1,9 @@
-//! The engine's clock in real time: sleeps until the next event or the next frame, reads frames from
-//! the hosts' TUNs, and writes those that have crossed the network.
+//! The engine's clock in real time: sleeps until the next event or the next frame, reads frames
+//! from the hosts' TUNs, and writes those that have crossed the network.
 //!
-//! Scheduled times are exact; only reading and writing are late, by what it takes to wake. A frame is
-//! stamped when it is read. No stamp is before a time up to which events were handled already, so
-//! that a replay of the stamps handles the same events in the same order.
+//! Scheduled times are exact; only reading and writing are late, by what it takes to wake. A frame
+//! is stamped when it is read. No stamp is before a time up to which events were handled already,
+//! so that a replay of the stamps handles the same events in the same order.
 //!
 //! Three measures against lateness and cost:
 //! - With much traffic, waking for each frame costs more than the frame. From [`BATCHED_RATE`] on
@@ -38,8 +38,8 @@ const READS: usize = 32;
 const UPDATES: Duration = Duration::from_millis(100);
 /// The same while no frame is on its way.
 const IDLE_UPDATES: Duration = Duration::from_millis(500);
-/// The longest sleep, so that a stall is noticed even when nothing is due. A smaller bound of stalls
-/// makes it half of that bound.
+/// The longest sleep, so that a stall is noticed even when nothing is due. A smaller bound of
+/// stalls makes it half of that bound.
 const LONGEST_SLEEP: Duration = Duration::from_millis(5);
 /// The shortest sleep with much traffic.
 const BATCH: Duration = Duration::from_micros(50);
@@ -317,8 +317,8 @@ impl Load {
         }
     }
 
-    /// Until when the loop has to sleep, so that it sleeps for a nap in each spell; `now` or earlier
-    /// if it need not.
+    /// Until when the loop has to sleep, so that it sleeps for a nap in each spell; `now` or
+    /// earlier if it need not.
     fn nap_until(&mut self, now: Instant) -> Instant {
         if now < self.nap_at + LONGEST_SPELL {
             return now;

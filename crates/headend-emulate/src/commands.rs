@@ -1,9 +1,9 @@
 //! The programs of the real hosts: started in their namespaces, waited for, and ended.
 //!
-//! A thread of its own, the supervisor, starts the programs of the servers, waits until they listen,
-//! starts those of the customers, the main one last, and ends everything when that has exited.
-//! Another one waits for children: as the first process of its namespace, this one inherits every
-//! orphan.
+//! A thread of its own, the supervisor, starts the programs of the servers, waits until they
+//! listen, starts those of the customers, the main one last, and ends everything when that has
+//! exited. Another one waits for children: as the first process of its namespace, this one inherits
+//! every orphan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
@@ -258,8 +258,8 @@ impl Supervisor {
 
     /// The run is to end: no other program is started.
     ///
-    /// An interruption is for the main program alone, as Ctrl-C in a shell is for the program in the
-    /// foreground. That may finish what it does, with its servers.
+    /// An interruption is for the main program alone, as Ctrl-C in a shell is for the program in
+    /// the foreground. That may finish what it does, with its servers.
     fn end(&mut self, signal: Signal) {
         self.is_over = true;
         match self.main.filter(|main| self.running.contains_key(main)) {

@@ -255,7 +255,8 @@ impl Emulation {
         Ok(())
     }
 
-    /// The whole run, after it is over: its facts as JSON, and the tables that updates did not have.
+    /// The whole run, after it is over: its facts as JSON, and the tables that updates did not
+    /// have.
     ///
     /// # Errors
     ///

@@ -39,7 +39,8 @@ pub fn enter(outside: bool) -> Result<(), Error> {
     let is_root = rustix::process::geteuid().is_root();
     if outside && !is_root {
         return Err(Error::new(
-            "the outside world can be reached by root only: run the command with sudo, or without --outside",
+            "the outside world can be reached by root only: run the command with sudo, or without \
+             --outside",
         ));
     }
     if outside {
@@ -51,7 +52,8 @@ pub fn enter(outside: bool) -> Result<(), Error> {
         Ok(())
     } else if outside {
         Err(Error::new(
-            "the outside world can be reached by a root user with the capability CAP_SYS_ADMIN only (in a container: `--privileged`)",
+            "the outside world can be reached by a root user with the capability CAP_SYS_ADMIN \
+             only (in a container: `--privileged`)",
         ))
     } else {
         enter_user_namespace()
@@ -114,11 +116,13 @@ fn explain_refusal(error: &io::Error) -> String {
     });
     match refusing {
         Some((key, _, allowing)) => format!(
-            "this system lets no ordinary user make namespaces: allow it (`sudo sysctl {}={allowing}`) or run as root",
+            "this system lets no ordinary user make namespaces: allow it (`sudo sysctl \
+             {}={allowing}`) or run as root",
             key.replace('/', ".")
         ),
         None => format!(
-            "the kernel allows no namespaces here ({}): run as root, or in a container with `--privileged`",
+            "the kernel allows no namespaces here ({}): run as root, or in a container with \
+             `--privileged`",
             describe(error)
         ),
     }

@@ -247,7 +247,8 @@ mod tests {
         let why = lateness.summarize().why.expect("a fault");
         assert_eq!(
             why,
-            "the emulator stalled once, for 104 ms (the bound is 10 ms); 12 frames were lost between the programs and the line"
+            "the emulator stalled once, for 104 ms (the bound is 10 ms); 12 frames were lost \
+             between the programs and the line"
         );
     }
 

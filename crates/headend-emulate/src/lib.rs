@@ -5,8 +5,8 @@
 //! engine, and writes those that have crossed the network to the TUN of the host that they are for.
 //!
 //! From the ground up: [`mod@error`]; `system` (system calls); `lateness` (how late frames are
-//! written); `tun`, `namespaces`, `names`, `outside`, `entry` (where the programs run); `commands` (the
-//! programs); `recorder` (arrivals into a file); `clock` (the loop); [`emulation`] puts them
+//! written); `tun`, `namespaces`, `names`, `outside`, `entry` (where the programs run); `commands`
+//! (the programs); `recorder` (arrivals into a file); `clock` (the loop); [`emulation`] puts them
 //! together.
 
 #![cfg(target_os = "linux")]

@@ -48,8 +48,8 @@ fn asks_other_hosts(text: &str) -> bool {
     servers.peek().is_some() && servers.all(|server| !server.starts_with("127.") && server != "::1")
 }
 
-/// A host's own name has one address, the IPv4 one: the resolver of the C library would put the IPv6
-/// address first, and a server that listens on IPv4 alone would not be reached.
+/// A host's own name has one address, the IPv4 one: the resolver of the C library would put the
+/// IPv6 address first, and a server that listens on IPv4 alone would not be reached.
 fn hosts_file(hosts: &[RealHost]) -> String {
     let mut text = String::from("127.0.0.1 localhost\n::1 localhost ip6-localhost\n");
     for RealHost {
@@ -94,7 +94,8 @@ mod tests {
         };
         assert_eq!(
             hosts_file(&[host]),
-            "127.0.0.1 localhost\n::1 localhost ip6-localhost\n10.0.0.1 laptop laptop.ip4\nfd00:6865:6164::1 laptop.ip6\n"
+            "127.0.0.1 localhost\n::1 localhost ip6-localhost\n10.0.0.1 laptop laptop.ip4\n\
+             fd00:6865:6164::1 laptop.ip6\n"
         );
     }
 

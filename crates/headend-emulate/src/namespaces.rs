@@ -103,7 +103,8 @@ fn make_network(host: &RealHost, congestion: Option<&str>) -> Result<Tun, Error>
     let usual = fs::read_to_string(CONGESTION).unwrap_or_default();
     system::unshare(UnshareFlags::NEWNET).map_err(|error| match error.raw_os_error() {
         Some(libc::ENOSPC) => Error::new(
-            "this system allows no more network namespaces: raise user.max_net_namespaces (`sudo sysctl`)",
+            "this system allows no more network namespaces: raise user.max_net_namespaces (`sudo \
+             sysctl`)",
         ),
         _ => Error::of("make a network namespace", &error),
     })?;
@@ -120,8 +121,8 @@ fn make_network(host: &RealHost, congestion: Option<&str>) -> Result<Tun, Error>
     Ok(tun)
 }
 
-/// Makes `wanted`, or what is `usual` on this system, the congestion control of the namespace. Gives
-/// a name that the routes must set instead.
+/// Makes `wanted`, or what is `usual` on this system, the congestion control of the namespace.
+/// Gives a name that the routes must set instead.
 ///
 /// A namespace may not make every congestion control its default, but a route may ask for any. A
 /// route overrules the choice of a program (`iperf3 -C`), so it is the second choice.
@@ -214,7 +215,10 @@ mod tests {
 
     #[test]
     fn dropped_frames_are_read_from_the_kernels_table() {
-        let text = "Inter-|   Receive |  Transmit\n face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs drop fifo colls carrier compressed\n    lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\nheadend: 1 2 3 4 5 6 7 8 9 10 11 77 13 14 15 16\n";
+        let text = "Inter-|   Receive |  Transmit\n face |bytes packets errs drop fifo frame \
+                    compressed multicast|bytes packets errs drop fifo colls carrier \
+                    compressed\n    lo: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n\
+                    headend: 1 2 3 4 5 6 7 8 9 10 11 77 13 14 15 16\n";
         assert_eq!(count_dropped(text, "headend"), 77);
         assert_eq!(count_dropped(text, "tap0"), 0);
     }

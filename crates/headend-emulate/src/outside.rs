@@ -1,5 +1,5 @@
-//! The way from the server's namespace to the outside world: a pair of interfaces, and translation of
-//! addresses by the kernel, in the server's namespace and on this system.
+//! The way from the server's namespace to the outside world: a pair of interfaces, and translation
+//! of addresses by the kernel, in the server's namespace and on this system.
 //!
 //! What is changed on this system is undone by a process of its own, the caretaker: it waits until
 //! every process of the emulation is gone, however they ended. The interfaces disappear with their
@@ -102,7 +102,8 @@ pub(crate) fn connect(spaces: &[Arc<HostSpace>]) -> Result<(), Error> {
         .filter(|space| space.host().side == Side::Peer);
     let (Some(server), None) = (servers.next(), servers.next()) else {
         return Err(Error::new(
-            "the outside world stands behind the network's real host, so the scenario must have exactly one",
+            "the outside world stands behind the network's real host, so the scenario must have \
+             exactly one",
         ));
     };
     let plan = PLAN
@@ -114,7 +115,8 @@ pub(crate) fn connect(spaces: &[Arc<HostSpace>]) -> Result<(), Error> {
         .filter(|space| space.host().side == Side::Host)
         .map(|space| space.host().clone());
     let mut commands = format!(
-        "link add {INSIDE} type veth peer name {name} netns 1\nlink set {INSIDE} up\naddr add {there}/30 dev {INSIDE}\n",
+        "link add {INSIDE} type veth peer name {name} netns 1\nlink set {INSIDE} up\n\
+         addr add {there}/30 dev {INSIDE}\n",
         name = plan.interface()
     );
     for customer in customers {

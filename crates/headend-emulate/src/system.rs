@@ -83,7 +83,8 @@ pub(crate) fn take_foreground(command: &mut Command) {
     // SAFETY: between fork and exec only calls that are safe in a signal handler are made.
     unsafe {
         command.pre_exec(|| {
-            // A process of the background that calls tcsetpgrp is stopped unless SIGTTOU is ignored.
+            // A process of the background that calls tcsetpgrp is stopped unless SIGTTOU is
+            // ignored.
             libc::signal(libc::SIGTTOU, libc::SIG_IGN);
             let result = libc::tcsetpgrp(0, libc::getpgrp());
             libc::signal(libc::SIGTTOU, libc::SIG_DFL);

@@ -62,14 +62,16 @@ pub(crate) fn open_device() -> Result<File, Error> {
         // A device file whose driver is not loaded gives one of the two numbers.
         let has_no_driver = matches!(error.raw_os_error(), Some(libc::ENODEV | libc::ENXIO));
         Error::new(match error.kind() {
-            _ if has_no_driver => format!(
-                "{DEVICE} has no driver: load the kernel's module (`sudo modprobe tun`)"
-            ),
+            _ if has_no_driver => {
+                format!("{DEVICE} has no driver: load the kernel's module (`sudo modprobe tun`)")
+            }
             io::ErrorKind::NotFound => format!(
-                "{DEVICE} is missing: load the kernel's module (`sudo modprobe tun`), or let the container have the device (`--device {DEVICE}`)"
+                "{DEVICE} is missing: load the kernel's module (`sudo modprobe tun`), or let the \
+                 container have the device (`--device {DEVICE}`)"
             ),
             io::ErrorKind::PermissionDenied => format!(
-                "{DEVICE} may not be opened by this user: allow it (`sudo chmod 0666 {DEVICE}`) or run as root"
+                "{DEVICE} may not be opened by this user: allow it (`sudo chmod 0666 {DEVICE}`) or \
+                 run as root"
             ),
             _ => format!("cannot open {DEVICE}: {}", describe(&error)),
         })

@@ -12,14 +12,17 @@ pyo3::create_exception!(
     headend._engine,
     ScenarioError,
     PyValueError,
-    "A scenario that cannot be used. `path`, `line` and `column` say where (or are None), `message` is the whole text in one line. Of a name or key that means nothing: `unknown` is that name, `known` is what there is, `meant` is what was perhaps meant."
+    "A scenario that cannot be used. `path`, `line` and `column` say where (or are None), \
+     `message` is the whole text in one line. Of a name or key that means nothing: `unknown` is \
+     that name, `known` is what there is, `meant` is what was perhaps meant."
 );
 
 pyo3::create_exception!(
     headend._engine,
     ConfigError,
     PyValueError,
-    "A modem's configuration file, or its text, that cannot be used. `line` and `path` say where in a text (or are None), `message` is the whole text in one line."
+    "A modem's configuration file, or its text, that cannot be used. `line` and `path` say where \
+     in a text (or are None), `message` is the whole text in one line."
 );
 
 pyo3::create_exception!(
@@ -33,7 +36,8 @@ pyo3::create_exception!(
     headend._engine,
     EmulationError,
     PyRuntimeError,
-    "A scenario that cannot be emulated here: one sentence that says what is missing and how to allow it."
+    "A scenario that cannot be emulated here: one sentence that says what is missing and how to \
+     allow it."
 );
 
 /// The engine's error as a Python exception with its attributes.

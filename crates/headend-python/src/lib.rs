@@ -4,7 +4,8 @@
 //! not hold Python's lock. Its tables are returned as bytes and lists of text.
 //!
 //! An error in a scenario becomes `ScenarioError`, one in a modem's configuration file
-//! `ConfigError`; a scenario that cannot be emulated `EmulationError`; a violated invariant of the engine becomes `RunError`.
+//! `ConfigError`; a scenario that cannot be emulated `EmulationError`; a violated invariant of the
+//! engine becomes `RunError`.
 
 mod build;
 mod emulation;

@@ -161,8 +161,8 @@ impl Run {
         Ok(all)
     }
 
-    /// How the frames of real hosts have ended so far, as JSON: counts, and the digest of all. `None`
-    /// if this is no replay.
+    /// How the frames of real hosts have ended so far, as JSON: counts, and the digest of all.
+    /// `None` if this is no replay.
     fn frames(&self) -> PyResult<Option<String>> {
         let mut state = self.state();
         let simulation = state.take()?;

@@ -381,7 +381,10 @@ mod tests {
         #[test]
         fn order_is_time_then_source_then_sequence(
             width in 1_000_u64..3_000_000,
-            steps in prop::collection::vec((prop_oneof![0_u64..3, 0_u64..2_000_000_000], 0_u32..5, any::<bool>()), 1..200),
+            steps in prop::collection::vec(
+                (prop_oneof![0_u64..3, 0_u64..2_000_000_000], 0_u32..5, any::<bool>()),
+                1..200,
+            ),
         ) {
             let mut queue = EventQueue::new(Duration::from_nanos(width), 2);
             let mut model: Vec<(u64, Source, u64)> = Vec::new();
@@ -394,7 +397,8 @@ mod tests {
                     model.retain(|&(_, source, _)| source != Source::Line(who));
                     model.push((at, Source::Line(who), 0));
                 } else {
-                    let source = [Source::Link(0), Source::Link(1), Source::Sampler][who as usize - 2];
+                    let sources = [Source::Link(0), Source::Link(1), Source::Sampler];
+                    let source = sources[who as usize - 2];
                     queue.push(Instant::from_nanos(at), source, token);
                     model.push((at, source, token));
                 }

@@ -356,7 +356,10 @@ impl fmt::Display for TunedSize {
 /// Implements serde's traits and the JSON Schema for a quantity, so that scenarios contain it as
 /// text with a unit.
 macro_rules! written_with_unit {
-    ($type:ty, $parse:expr, $number:expr, $units:expr, $name:literal, $example:literal, $range:literal) => {
+    (
+        $type:ty, $parse:expr, $number:expr, $units:expr, $name:literal, $example:literal,
+        $range:literal
+    ) => {
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)

@@ -96,7 +96,8 @@ fn assert_wait(load: u64, sizes: &str, expected: f64) {
     );
     assert!(
         (mean - expected).abs() < 3.0 * error,
-        "load 0.{load}: waited {mean:.6} s, theory says {expected:.6} s, standard error {error:.6} s"
+        "load 0.{load}: waited {mean:.6} s, theory says {expected:.6} s, standard error {error:.6} \
+         s"
     );
     assert!(error < 0.03 * expected, "an error that would hide nothing");
 }
@@ -186,11 +187,13 @@ fn renos_throughput_follows_the_square_root_of_random_loss() {
             let law = 1.3098 / p.sqrt();
             let mathis = 1.5_f64.sqrt() / p.sqrt();
             eprintln!(
-                "square root: p {p}, delayed {delayed_ack}: {window:.2} ± {error:.2} segments, law {law:.2}, Mathis {mathis:.2}"
+                "square root: p {p}, delayed {delayed_ack}: {window:.2} ± {error:.2} segments, law \
+                 {law:.2}, Mathis {mathis:.2}"
             );
             assert!(
                 window < law + 3.0 * error && window > law - 2.0 - 3.0 * error,
-                "p = {p}, delayed by {delayed_ack}: {window:.2} segments, the law says {law:.2}, standard error {error:.2}"
+                "p = {p}, delayed by {delayed_ack}: {window:.2} segments, the law says {law:.2}, \
+                 standard error {error:.2}"
             );
         }
     }
@@ -410,7 +413,8 @@ fn assert_occupancy(congestion: &str, rtt_ms: u64, beta: f64, depths: &[f64]) {
         let (utilisation, occupancy, limit) = sawtooth(congestion, rtt_ms, depth);
         let expected = mean * (1.0 + 1.0 / depth) - 1.0 / depth;
         eprintln!(
-            "occupancy: {congestion}, buffer {depth}: {occupancy:.4}, expected {expected:.4}, limit {limit:.0} segments"
+            "occupancy: {congestion}, buffer {depth}: {occupancy:.4}, expected {expected:.4}, \
+             limit {limit:.0} segments"
         );
         assert!(
             (occupancy - expected).abs() < 2.0 / limit,

@@ -164,12 +164,13 @@ fn a_cmts_that_drops_buffer_settings_leaves_every_modem_its_default_buffer() {
     );
     is_queue(&control, &[("cable.home.up", "buffer_control", 16_384)]);
     let dropped = |preset: &str, more: &str| {
-        control
-            .replace("docsis31", preset)
-            .replace(
-                "[link.cable.docsis.service_flow.work]",
-                &format!("buffer_settings = {{ dropped = true{more} }}\n[link.cable.docsis.service_flow.work]"),
-            )
+        control.replace("docsis31", preset).replace(
+            "[link.cable.docsis.service_flow.work]",
+            &format!(
+                "buffer_settings = {{ dropped = true{more} }}\n\
+                 [link.cable.docsis.service_flow.work]"
+            ),
+        )
     };
     let quarter = QUARTER_SECOND;
     is_queue(
@@ -234,7 +235,8 @@ fn modems_before_docsis_31_have_256_kib_whatever_the_rate() {
 fn a_default_buffer_that_holds_no_packet_is_refused() {
     let text = LINE.replace(
         "[link.cable.docsis.service_flow.work]",
-        "buffer_settings = { dropped = true, default_buffer = \"1 kB\" }\n[link.cable.docsis.service_flow.work]",
+        "buffer_settings = { dropped = true, default_buffer = \"1 kB\" }\n\
+         [link.cable.docsis.service_flow.work]",
     );
     let error = parse(&text).expect_err("no packet fits");
     assert!(

@@ -420,7 +420,8 @@ application.replay.capture = \"x.pcap\"
     };
     assert_eq!(
         with(b"hello world"),
-        "flow.again.application.replay.capture: \"x.pcap\": neither pcap nor pcapng: it begins with 68 65 6c 6c (line 4, column 30)"
+        "flow.again.application.replay.capture: \"x.pcap\": neither pcap nor pcapng: it begins \
+         with 68 65 6c 6c (line 4, column 30)"
     );
     let (_, files) = capture(LINE, "points = ['pc']\nstop = '1 s'");
     let whole = &files["pc"];
@@ -432,7 +433,8 @@ application.replay.capture = \"x.pcap\"
         missing.contains("the file \"x.pcap\" cannot be read"),
         "{missing}"
     );
-    let none = "[link.wire.point_to_point]\nup.rate = \"1 Gbit/s\"\n[flow.again]\napplication = \"replay\"";
+    let none = "[link.wire.point_to_point]\nup.rate = \"1 Gbit/s\"\n[flow.again]\n\
+                application = \"replay\"";
     let nothing = parse(none).expect_err("nothing to replay");
     assert!(
         nothing.contains("expected a pcap or pcapng file"),

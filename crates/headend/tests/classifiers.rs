@@ -306,7 +306,9 @@ fn datagrams_are_matched_by_the_ecn_field_that_they_are_sent_with() {
 
 #[test]
 fn drop_classifiers_take_all_conditions() {
-    let drop = "[link.cable.docsis.drop]\nbad = { source = \"192.168.1.0/24\", destination_port = \"5000-5010\", vlan = 7, ethertype = \"ipv4\", tos = { low = 0xb8, high = 0xb8 } }\n";
+    let drop = "[link.cable.docsis.drop]\n\
+                bad = { source = \"192.168.1.0/24\", destination_port = \"5000-5010\", vlan = 7, \
+                ethertype = \"ipv4\", tos = { low = 0xb8, high = 0xb8 } }\n";
     let tables = Tables::run(&(with("dscp = 46") + drop), 1);
     let dropped: u64 = tables.integers("flows", "discarded_filtered").iter().sum();
     let sent = sent_by(&tables, &["call"])[0];
@@ -343,7 +345,9 @@ fn what_takes_nothing_is_warned_of() {
 
 #[test]
 fn two_rules_that_no_packet_meets_both_of_are_not_ambiguous() {
-    let rules = "[link.cable.docsis.service_flow]\ncapable = { direction = \"down\", match.ecn = \"ect0\" }\nother = { direction = \"down\", match.ecn = \"not_ect\" }\n[host]";
+    let rules = "[link.cable.docsis.service_flow]\n\
+                 capable = { direction = \"down\", match.ecn = \"ect0\" }\n\
+                 other = { direction = \"down\", match.ecn = \"not_ect\" }\n[host]";
     let split = |rules: &str| {
         let text = LINE
             .replace("mine_up = { direction = \"up\", match = { MATCH } }\n", "")
@@ -371,7 +375,9 @@ fn conditions_that_make_no_sense_are_refused() {
         ),
         (
             "destination = \"10.0.0.0/40\"",
-            ".destination: expected a host's name, or an address with a prefix length or mask such as \"10.0.0.0/24\", \"10.0.0.0/255.0.0.255\" or \"2001:db8::/32\", found \"10.0.0.0/40\"".to_string(),
+            ".destination: expected a host's name, or an address with a prefix length or mask such \
+             as \"10.0.0.0/24\", \"10.0.0.0/255.0.0.255\" or \"2001:db8::/32\", found \
+             \"10.0.0.0/40\"".to_string(),
         ),
         (
             "protocol = \"udb\"",
@@ -379,7 +385,8 @@ fn conditions_that_make_no_sense_are_refused() {
         ),
         (
             "protocol = 258",
-            ".protocol: expected an IP protocol: \"icmp\", \"tcp\", \"udp\" or a number from 0 to 257, found 258".to_string(),
+            ".protocol: expected an IP protocol: \"icmp\", \"tcp\", \"udp\" or a number from 0 to \
+             257, found 258".to_string(),
         ),
         (
             "ethertype = \"ipv7\"",
@@ -395,11 +402,13 @@ fn conditions_that_make_no_sense_are_refused() {
         ),
         (
             "source_mac = \"02:00:5e:00:00:00/ff:ff:ff:00:00:00\"",
-            ".source_mac: expected an Ethernet address such as \"02:00:5e:00:00:01\", found \"02:00:5e:00:00:00/ff:ff:ff:00:00:00\"".to_string(),
+            ".source_mac: expected an Ethernet address such as \"02:00:5e:00:00:01\", found \
+             \"02:00:5e:00:00:00/ff:ff:ff:00:00:00\"".to_string(),
         ),
         (
             "destination_mac = \"02:00:5e:00:00:01/ff:ff:ff:00:00:00\"",
-            ".destination_mac: matches nothing: expected an address without the bits that its mask leaves out, 02:00:5e:00:00:00".to_string(),
+            ".destination_mac: matches nothing: expected an address without the bits that its mask \
+             leaves out, 02:00:5e:00:00:00".to_string(),
         ),
         (
             "ecn = \"etc1\"",
@@ -411,7 +420,8 @@ fn conditions_that_make_no_sense_are_refused() {
         ),
         (
             "tos = { low = 1, high = 1, mask = 0xfc }",
-            ".tos: matches nothing: no byte has bits under the mask 0xfc that come to 0x01 to 0x01".to_string(),
+            ".tos: matches nothing: no byte has bits under the mask 0xfc that come to 0x01 to 0x01"
+                .to_string(),
         ),
         (
             "tos = { low = 1, high = 1, maks = 0xfc }",
@@ -460,7 +470,8 @@ fn hosts_that_make_no_sense_are_refused() {
         (
             "\"192.168.2.10\"",
             "\"192.168.2.300\"",
-            "host.guest.address: expected an address such as \"192.168.1.10\" or \"2001:db8::10\", found \"192.168.2.300\"",
+            "host.guest.address: expected an address such as \"192.168.1.10\" or \"2001:db8::10\", \
+             found \"192.168.2.300\"",
         ),
         (
             "\"192.168.2.10\"",

@@ -110,7 +110,8 @@ fn the_air_time_of_saturated_stations_is_what_bianchis_model_says() {
         let sent = alone * exchange / slot;
         let collided = collided * FRAME / slot;
         eprintln!(
-            "{stations} stations: sent {:.4} of {sent:.4}, collided {:.4} of {collided:.4}, idle {:.4}",
+            "{stations} stations: sent {:.4} of {sent:.4}, collided {:.4} of {collided:.4}, idle \
+             {:.4}",
             air(&tables, "up"),
             air(&tables, "collision"),
             air(&tables, "idle")

@@ -137,7 +137,11 @@ duration = "20 s"
 up.rate = "10 Mbit/s"
 down.rate = "10 Mbit/s"
 [flow.file]
-application.bulk = {{ size = "5 MB", files = 2, every = "100 s", group = 1, persistent = {persistent} }}
+application.bulk.size = "5 MB"
+application.bulk.files = 2
+application.bulk.every = "100 s"
+application.bulk.group = 1
+application.bulk.persistent = {persistent}
 direction = "down"
 rtt = "40 ms"
 "#

@@ -255,7 +255,8 @@ fn low_latency_came_with_docsis_31() {
 #[test]
 fn low_latency_is_of_primary_service_flows_from_the_start() {
     for more in [
-        "[link.cable.docsis.service_flow.own]\ndirection = 'up'\nmatch.dscp = 12\nlow_latency = 'on'\n",
+        "[link.cable.docsis.service_flow.own]\ndirection = 'up'\nmatch.dscp = 12\n\
+         low_latency = 'on'\n",
         "[link.cable.docsis.change.later]\nat = '1 s'\nservice_flow = 'up'\nlow_latency = 'off'\n",
     ] {
         let error = parse_with(&format!("{LINE}{more}"), &[]).expect_err("it cannot be there");
@@ -289,7 +290,9 @@ fn users_are_warned_of_a_ramp_that_lies_higher_and_of_an_aggregate_without_a_rat
     assert_eq!(warnings(&[]), [""; 0]);
     let threshold = format!("{UP}.maximum_threshold");
     let found = warnings(&[(&threshold, "1 ms")]);
-    let expected = "link.cable.docsis.upstream.low_latency.maximum_threshold is 1 ms, and at 20 Mbit/s marking begins no earlier than at 1.6 ms, the time that two frames of 2000 B take: the ramp goes from 1.6 ms to 2.124288 ms";
+    let expected = "link.cable.docsis.upstream.low_latency.maximum_threshold is 1 ms, and at 20 \
+                    Mbit/s marking begins no earlier than at 1.6 ms, the time that two frames of \
+                    2000 B take: the ramp goes from 1.6 ms to 2.124288 ms";
     assert_eq!(found, [expected]);
     assert_eq!(warnings(&[(&threshold, "3 ms")]), [""; 0]);
     let found = warnings(&[("link.cable.docsis.upstream.rate", "unlimited")]);
@@ -414,7 +417,8 @@ application = 'ping'
     assert_eq!(names(modems, &[]), ups);
     assert_eq!(names(modems, &[("low_latency", "off")]), [""; 0]);
     let error = parse_with(
-        "duration = '1 s'\n[link.line.point_to_point]\nup.rate = '1 Mbit/s'\ndown.rate = '1 Mbit/s'\n[flow.f]\napplication = 'ping'\n",
+        "duration = '1 s'\n[link.line.point_to_point]\nup.rate = '1 Mbit/s'\n\
+         down.rate = '1 Mbit/s'\n[flow.f]\napplication = 'ping'\n",
         &[("low_latency", "on")],
     );
     let error = error.map(drop).expect_err("there is no cable line");

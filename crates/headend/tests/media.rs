@@ -39,11 +39,13 @@ fn mean(tables: &Tables, measure: &str, first: u64, last: u64) -> f64 {
         .find(|(name, _)| *name == "samples")
         .expect("a table of samples")
         .1;
-    let (Some(Column::Text(measures)), Some(Column::Float(values)), Some(Column::Integer(times))) = (
-        samples.get("measure"),
-        samples.get("value"),
-        samples.get("time_ns"),
-    ) else {
+    let columns = ["measure", "value", "time_ns"].map(|name| samples.get(name));
+    let [
+        Some(Column::Text(measures)),
+        Some(Column::Float(values)),
+        Some(Column::Integer(times)),
+    ] = columns
+    else {
         panic!("samples have measures, values and times")
     };
     let chosen: Vec<f64> = (measures.iter().zip(values).zip(times))

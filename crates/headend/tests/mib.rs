@@ -117,7 +117,8 @@ fn a_rate_beyond_32_bits_is_in_the_wide_object_alone() {
 
 #[test]
 fn buffers_and_disabled_aqm_are_shown_as_they_are_configured() {
-    let buffer = r#"upstream.queue.buffer_control = { minimum = "20 kB", target = "50 kB", maximum = "90 kB" }
+    let buffer = r#"
+upstream.queue.buffer_control = { minimum = "20 kB", target = "50 kB", maximum = "90 kB" }
 "#;
     let tables = run(&LINE.replace("upstream = {", &format!("{buffer}#")));
     let expected = [
@@ -431,7 +432,8 @@ create = { direction = "down", match.source_port = 8 }
 
 #[test]
 fn only_runs_with_a_cable_line_have_the_table() {
-    let plain = "duration = '3 s'\n[link.line.point_to_point]\nup.rate = '4 Mbit/s'\ndown.rate = '9 Mbit/s'\n";
+    let plain = "duration = '3 s'\n[link.line.point_to_point]\nup.rate = '4 Mbit/s'\n\
+                 down.rate = '9 Mbit/s'\n";
     let tables = run(plain);
     assert!(tables.0.iter().all(|(name, _)| *name != "mib"));
 }

@@ -60,7 +60,11 @@ fn hex(tlv: &Tlv) -> String {
 fn a_service_flow_has_its_rates_bursts_and_priority() {
     let (file, notes) = file(
         "preset = 'docsis31'
-         upstream = { rate = '10 Mbit/s', peak = '20 Mbit/s', burst = '125000 B', priority = 3, minimum_reserved = '1 Mbit/s' }
+         upstream.rate = '10 Mbit/s'
+         upstream.peak = '20 Mbit/s'
+         upstream.burst = '125000 B'
+         upstream.priority = 3
+         upstream.minimum_reserved = '1 Mbit/s'
          downstream.rate = '100 Mbit/s'",
     );
     assert_eq!(notes, [""; 0]);
@@ -168,7 +172,8 @@ fn aqm_disabled_on_all_upstream_flows_is_the_modems_tlv() {
 fn scheduling_types_have_their_parameters() {
     let of = |scheduling: &str| {
         let (file, notes) = file(&format!(
-            "[link.cable.docsis.service_flow.voice]\ndirection = 'up'\nmatch.dscp = 46\nscheduling{scheduling}"
+            "[link.cable.docsis.service_flow.voice]\ndirection = 'up'\nmatch.dscp = 46\n\
+             scheduling{scheduling}"
         ));
         assert!(
             notes.iter().all(|note| note.starts_with("No TLV names")),
@@ -197,7 +202,8 @@ fn scheduling_types_have_their_parameters() {
         of(".pgs = { rate = '5 Mbit/s', request_interval = '4 ms', activity_detection = false }"),
         [(15, 7), (45, 5_000_000), (46, 4000), (49, 1)]
     );
-    let policy = " = 'nrtps'\nrequest_policy = { no_contention = true, no_piggyback = true, no_contention_while_outstanding = true }";
+    let policy = " = 'nrtps'\nrequest_policy = { no_contention = true, no_piggyback = true, \
+                  no_contention_while_outstanding = true }";
     assert_eq!(of(policy), [(15, 3), (16, 0x411), (17, 20_000), (18, 2000)]);
 }
 
@@ -321,7 +327,11 @@ fn ipv6_and_vlans_have_fields_of_their_own() {
     let text = "duration = '5 s'
          [link.cable.docsis.service_flow.six]
          direction = 'up'
-         match = { destination = '2001:db8::/32', protocol = 'tcp', destination_port = 443, dscp = 46, vlan = 7 }
+         match.destination = '2001:db8::/32'
+         match.protocol = 'tcp'
+         match.destination_port = 443
+         match.dscp = 46
+         match.vlan = 7
          [link.cable.docsis.service_flow.both]
          direction = 'up'
          match = { protocol = 'icmp' }
@@ -515,7 +525,8 @@ fn a_modem_is_found_by_its_name_and_its_links() {
     let error = |name: Option<&str>| rate(name).expect_err("no such modem");
     assert_eq!(
         error(Some("home")),
-        "modem: \"home\" stands for 3 modems that differ: expected one of \"home.1\", \"home.2\", \"home.3\""
+        "modem: \"home\" stands for 3 modems that differ: expected one of \"home.1\", \"home.2\", \
+         \"home.3\""
     );
     assert!(
         error(None).contains("6 modems that differ"),
@@ -532,7 +543,8 @@ fn a_modem_is_found_by_its_name_and_its_links() {
         unknown.contains("\"ofice\"") && unknown.contains("did you mean \"office\""),
         "{unknown}"
     );
-    let plain = "duration = '5 s'\n[link.dsl.point_to_point]\nup.rate = '1 Mbit/s'\n[flow.call]\napplication = 'voice'";
+    let plain = "duration = '5 s'\n[link.dsl.point_to_point]\nup.rate = '1 Mbit/s'\n[flow.call]\n\
+                 application = 'voice'";
     let plain = whole(plain).expect("a right scenario");
     let error = plain.modem_file(None, false).expect_err("it has no modem");
     assert!(error.to_string().contains("no cable line"), "{error}");

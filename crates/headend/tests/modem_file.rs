@@ -165,7 +165,11 @@ fn rates_and_bursts_are_those_of_the_file() {
     assert_alike(
         file(vec![number(3, 1, 1), up, down]),
         r#"
-        upstream = { rate = "5 Mbit/s", peak = "20 Mbit/s", burst = "125000 B", minimum_reserved = "1 Mbit/s", priority = 3 }
+        upstream.rate = "5 Mbit/s"
+        upstream.peak = "20 Mbit/s"
+        upstream.burst = "125000 B"
+        upstream.minimum_reserved = "1 Mbit/s"
+        upstream.priority = 3
         downstream = { rate = "50 Mbit/s", peak = "100 Mbit/s" }
         "#,
     );
@@ -183,7 +187,8 @@ fn buffers_and_aqm_are_those_of_the_file() {
     assert_alike(
         both(up(vec![buffer(40_000)]), down(vec![buffer(300_000)])),
         &keys(
-            "upstream.queue.docsis_pie.limit = \"40000 B\"\ndownstream.queue.buffer_control.target = \"300000 B\"",
+            "upstream.queue.docsis_pie.limit = \"40000 B\"\n\
+             downstream.queue.buffer_control.target = \"300000 B\"",
         ),
     );
     let edges = aqm(vec![Tlv::new(6, [0, 100, 1, 0x90])]);
@@ -195,7 +200,8 @@ fn buffers_and_aqm_are_those_of_the_file() {
     assert_alike(
         both(up(target.clone()), down(target)),
         &keys(
-            "upstream.queue.docsis_pie.target = \"20 ms\"\ndownstream.queue.docsis_pie.target = \"20 ms\"",
+            "upstream.queue.docsis_pie.target = \"20 ms\"\n\
+             downstream.queue.docsis_pie.target = \"20 ms\"",
         ),
     );
     let off = vec![aqm(vec![number(1, 1, 1)]), buffer(40_000)];
@@ -244,11 +250,13 @@ fn a_drop_tail_queue_gets_the_sizes_of_buffer_control() {
     ]);
     let text = line_with("upstream.queue.drop_tail.limit = \"250 ms\"");
     let scenario = parse(&text, &[("modem", "home.cm")], &[("home.cm", bytes)]);
-    let keys = "upstream = { rate = \"5 Mbit/s\", queue.buffer_control = { minimum = \"24 KiB\", target = \"50000 B\", maximum = \"60000 B\" } }";
+    let keys = "upstream = { rate = \"5 Mbit/s\", queue.buffer_control = { minimum = \"24 KiB\", \
+                target = \"50000 B\", maximum = \"60000 B\" } }";
     assert_eq!(run(&scenario), run(&parse(&line_with(keys), &[], &[])));
     assert_eq!(
         scenario.warnings()[0],
-        "link.cable.docsis.config: the file \"home.cm\" replaces upstream.queue (drop_tail of 250 ms → buffer_control of 50 kB)"
+        "link.cable.docsis.config: the file \"home.cm\" replaces upstream.queue (drop_tail of 250 \
+         ms → buffer_control of 50 kB)"
     );
 }
 
@@ -267,7 +275,8 @@ fn a_key_of_an_override_goes_before_the_file_and_the_file_before_the_text() {
         run(&by_override),
         run(&parse(
             &line_with(
-                "upstream = { rate = \"5 Mbit/s\", queue.docsis_pie = { target = \"30 ms\", limit = \"40000 B\" } }\ndownstream.rate = \"50 Mbit/s\""
+                "upstream = { rate = \"5 Mbit/s\", queue.docsis_pie = { target = \"30 ms\", limit \
+                 = \"40000 B\" } }\ndownstream.rate = \"50 Mbit/s\""
             ),
             &[],
             &[]
@@ -276,7 +285,8 @@ fn a_key_of_an_override_goes_before_the_file_and_the_file_before_the_text() {
     assert_eq!(
         by_override.warnings(),
         [
-            "link.cable.docsis.config: the file \"home.cm\" replaces upstream.rate (9 Mbit/s → 5 Mbit/s), upstream.burst (9 kB → 3044 B)"
+            "link.cable.docsis.config: the file \"home.cm\" replaces upstream.rate (9 Mbit/s → 5 \
+             Mbit/s), upstream.burst (9 kB → 3044 B)"
         ]
     );
     let set = parse(
@@ -292,7 +302,8 @@ fn a_key_of_an_override_goes_before_the_file_and_the_file_before_the_text() {
         run(&set),
         run(&parse(
             &line_with(
-                "upstream = { rate = \"7 Mbit/s\", queue.codel.limit = \"40000 B\" }\ndownstream.rate = \"50 Mbit/s\""
+                "upstream = { rate = \"7 Mbit/s\", queue.codel.limit = \"40000 B\" }\n\
+                 downstream.rate = \"50 Mbit/s\""
             ),
             &[],
             &[]
@@ -321,7 +332,8 @@ fn a_key_of_an_override_goes_before_the_file_and_the_file_before_the_text() {
     assert_eq!(
         by_text.warnings(),
         [
-            "link.cable.docsis.config: keys of the scenario or of --set go before the file \"home.cm\": upstream.rate (9 Mbit/s, not 5 Mbit/s)"
+            "link.cable.docsis.config: keys of the scenario or of --set go before the file \
+             \"home.cm\": upstream.rate (9 Mbit/s, not 5 Mbit/s)"
         ]
     );
 }
@@ -390,7 +402,8 @@ fn a_warning_lists_only_what_a_person_wrote_and_no_more_than_four_keys() {
         &[("home.cm", bytes.clone())],
     );
     assert!(told.warnings()[0].contains("replaces upstream.queue"));
-    let keys = "upstream = { rate = \"9 Mbit/s\", peak = \"10 Mbit/s\", burst = \"9 kB\", priority = 3 }\ndownstream = { rate = \"9 Mbit/s\", burst = \"9 kB\" }";
+    let keys = "upstream = { rate = \"9 Mbit/s\", peak = \"10 Mbit/s\", burst = \"9 kB\", priority \
+                = 3 }\ndownstream = { rate = \"9 Mbit/s\", burst = \"9 kB\" }";
     let scenario = parse(
         &line_with(keys),
         &[("modem", "home.cm")],
@@ -430,7 +443,8 @@ fn the_keys_that_a_file_set_are_listed_with_their_tlvs() {
     assert_eq!(
         listed,
         [
-            "upstream.queue.docsis_pie.limit = 40 kB (upstream_service_flow.buffer_control, TLV 24.35)",
+            "upstream.queue.docsis_pie.limit = 40 kB (upstream_service_flow.buffer_control, TLV \
+             24.35)",
             "upstream.rate = 5 Mbit/s (upstream_service_flow.maximum_sustained_rate, TLV 24.8)",
         ]
     );
@@ -487,16 +501,23 @@ fn further_service_flows_take_what_their_classifiers_say() {
         [link.cable.docsis.service_flow.up_3]
         direction = "up"
         scheduling.ugs = { size = "300 B", interval = "10 ms", jitter = "1 ms", grants = 2 }
-        request_policy = { no_contention = true, no_piggyback = true, no_concatenation = true, no_fragmentation = true }
-        match = { priority = 1, ethertype = "ipv4", protocol = 17, destination_port = "1-60000", tos = { low = 0xb8, high = 0xb8, mask = 0xfc } }
+        request_policy.no_contention = true
+        request_policy.no_piggyback = true
+        request_policy.no_concatenation = true
+        request_policy.no_fragmentation = true
+        match.priority = 1
+        match.ethertype = "ipv4"
+        match.protocol = 17
+        match.destination_port = "1-60000"
+        match.tos = { low = 0xb8, high = 0xb8, mask = 0xfc }
     "#;
     assert_alike(bytes.clone(), &format!("{RATES}{keys}"));
     let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
     assert_eq!(
         scenario.warnings(),
-        [
-            "link.cable.docsis.config: of the file \"home.cm\": upstream_service_flow[2].request_transmission_policy, TLV 24[2].16: of its bits, 1, 2, 3, 8 are not simulated"
-        ]
+        ["link.cable.docsis.config: of the file \"home.cm\": \
+          upstream_service_flow[2].request_transmission_policy, TLV 24[2].16: of its bits, 1, 2, \
+          3, 8 are not simulated"]
     );
 }
 
@@ -594,23 +615,33 @@ fn classifiers_say_what_those_of_the_scenario_say() {
     let of = |name: &str| drops[name].to_string();
     assert_eq!(
         of("drop_1"),
-        r#"{"destination":"10.1.0.0/255.0.0.255","source":"10.0.0.1/24","source_port":"5000-5999","priority":0}"#
+        concat!(
+            r#"{"destination":"10.1.0.0/255.0.0.255","source":"10.0.0.1/24","#,
+            r#""source_port":"5000-5999","priority":0}"#
+        )
     );
     assert_eq!(
         of("drop_2"),
-        r#"{"destination":"2001:db8::/32","protocol":6,"tos":{"low":1,"high":1,"mask":1},"priority":0}"#
+        concat!(
+            r#"{"destination":"2001:db8::/32","protocol":6,"#,
+            r#""tos":{"low":1,"high":1,"mask":1},"priority":0}"#
+        )
     );
     assert_eq!(of("drop_3"), r#"{"vlan":7,"priority":0}"#);
     assert_eq!(of("drop_4"), r#"{"ethertype":2054,"priority":0}"#);
     assert_eq!(
         of("drop_5"),
-        r#"{"destination_mac":"02:00:5e:00:00:00/ff:ff:ff:00:00:00","source_mac":"02:00:5e:00:00:01","priority":0}"#
+        concat!(
+            r#"{"destination_mac":"02:00:5e:00:00:00/ff:ff:ff:00:00:00","#,
+            r#""source_mac":"02:00:5e:00:00:01","priority":0}"#
+        )
     );
     assert_eq!(of("drop_6"), r#"{"user_priority":"4-7","priority":0}"#);
     assert_eq!(of("drop_7"), "null");
     assert!(
         scenario.warnings()[0].contains(
-            "TLV 60[7] is left out: its condition slow_protocol_subtype (TLV 60.10.4) is not simulated"
+            "TLV 60[7] is left out: its condition slow_protocol_subtype (TLV 60.10.4) is not \
+             simulated"
         ),
         "{:?}",
         scenario.warnings()
@@ -644,14 +675,16 @@ fn a_service_class_of_the_scenario_lies_beneath_the_file() {
     );
     let down = Tlv::nested(25, vec![number(1, 2, 2), class("2 gold"), number(40, 0, 0)]);
     let text = line_with(
-        "service_class.gold.upstream = { rate = \"5 Mbit/s\", burst = \"5 kB\", queue.codel.target = \"7 ms\" }\nservice_class.class_2_gold.downstream.rate = \"50 Mbit/s\"",
+        "service_class.gold.upstream = { rate = \"5 Mbit/s\", burst = \"5 kB\", queue.codel.target \
+         = \"7 ms\" }\nservice_class.class_2_gold.downstream.rate = \"50 Mbit/s\"",
     );
     let scenario = parse(
         &text,
         &[("modem", "home.cm")],
         &[("home.cm", file(vec![up.clone(), down]))],
     );
-    let keys = "upstream = { rate = \"5 Mbit/s\", burst = \"9 kB\", queue.codel.target = \"7 ms\" }\ndownstream.rate = \"50 Mbit/s\"";
+    let keys = "upstream = { rate = \"5 Mbit/s\", burst = \"9 kB\", queue.codel.target = \"7 ms\" \
+                }\ndownstream.rate = \"50 Mbit/s\"";
     assert_eq!(run(&scenario), run(&parse(&line_with(keys), &[], &[])));
     // An override of the class reaches the file's flow.
     let faster = parse(
@@ -679,7 +712,12 @@ fn a_service_class_of_the_scenario_lies_beneath_the_file() {
     );
     assert_eq!(
         missing.map(|_| ()),
-        Err("home.cm: upstream_service_flow.service_class_name, TLV 24.4: no service class is called \"gold\"; expected one of \"silver\", \"class_2_silver\"; its keys would be in service_class.gold (link.cable.docsis.config)".to_owned())
+        Err(
+            "home.cm: upstream_service_flow.service_class_name, TLV 24.4: no service class is \
+             called \"gold\"; expected one of \"silver\", \"class_2_silver\"; its keys would be in \
+             service_class.gold (link.cable.docsis.config)"
+                .to_owned()
+        )
     );
 }
 
@@ -788,21 +826,26 @@ fn the_short_name_of_a_file_is_refused_where_it_means_nothing() {
     };
     assert_eq!(
         refuse(STREET, "modem"),
-        "modem: the line has several modems: expected modem.NAME, with one of the names gold, office; or link.cable.docsis.config, for all that have no file of their own (from --set modem=home.cm)"
+        "modem: the line has several modems: expected modem.NAME, with one of the names gold, \
+         office; or link.cable.docsis.config, for all that have no file of their own (from --set \
+         modem=home.cm)"
     );
     assert_eq!(
         refuse(STREET, "modem.ofice"),
-        "link.cable.docsis.modem.ofice.config: no modem is called \"ofice\"; did you mean \"office\"? (from --set modem.ofice=home.cm)"
+        "link.cable.docsis.modem.ofice.config: no modem is called \"ofice\"; did you mean \
+         \"office\"? (from --set modem.ofice=home.cm)"
     );
     assert_eq!(
         refuse(LINE, "modem.home"),
-        "modem.home: the line has one modem, which has no name: expected `modem` alone (from --set modem.home=home.cm)"
+        "modem.home: the line has one modem, which has no name: expected `modem` alone (from --set \
+         modem.home=home.cm)"
     );
     let plain =
         "[link.dsl.point_to_point]\nup.rate = \"1 Mbit/s\"\n[flow.call]\napplication = \"voice\"";
     assert_eq!(
         refuse(plain, "modem"),
-        "modem: a file configures a cable modem, and this scenario has no cable line (link.NAME.docsis) (from --set modem=home.cm)"
+        "modem: a file configures a cable modem, and this scenario has no cable line \
+         (link.NAME.docsis) (from --set modem=home.cm)"
     );
     assert_eq!(
         refuse(LINE, "modem"),
@@ -826,51 +869,65 @@ fn an_error_of_a_file_names_the_file_and_the_place_in_it() {
     for (bytes, expected) in [
         (
             b"NetworkAccess 1;".to_vec(),
-            "home.cm: found a text, expected the binary file that `headend config encode` makes of it (link.cable.docsis.config)".to_owned(),
+            "home.cm: found a text, expected the binary file that `headend config encode` makes of \
+             it (link.cable.docsis.config)".to_owned(),
         ),
         (
             vec![254, 1, 1, 254, 1, 255],
-            format!("home.cm: expected the file of a cable modem, which holds service flows; found the file of a telephone adapter (MTA){key}"),
+            format!("home.cm: expected the file of a cable modem, which holds service flows; found \
+                     the file of a telephone adapter (MTA){key}"),
         ),
         (
             with(vec![number(3, 0, 1)]),
-            format!("home.cm: network_access_control, TLV 3: expected 1, found 0: without network access the modem forwards nothing for its customers{check}{key}"),
+            format!("home.cm: network_access_control, TLV 3: expected 1, found 0: without network \
+                     access the modem forwards nothing for its customers{check}{key}"),
         ),
         (
             up(vec![number(9, 100, 4)]),
-            "home.cm: upstream_service_flow.maximum_traffic_burst, TLV 24.9: expected at least 1522 B, one Ethernet frame, found 100 B (link.cable.docsis.upstream.burst)".to_owned(),
+            "home.cm: upstream_service_flow.maximum_traffic_burst, TLV 24.9: expected at least \
+             1522 B, one Ethernet frame, found 100 B (link.cable.docsis.upstream.burst)".to_owned(),
         ),
         (
             up(vec![number(7, 9, 1)]),
-            "home.cm: upstream_service_flow.traffic_priority, TLV 24.7: expected a traffic priority from 0 to 7, found 9 (link.cable.docsis.upstream.priority)".to_owned(),
+            "home.cm: upstream_service_flow.traffic_priority, TLV 24.7: expected a traffic \
+             priority from 0 to 7, found 9 (link.cable.docsis.upstream.priority)".to_owned(),
         ),
         (
             up(vec![number(27, 9, 2)]),
-            format!("home.cm: upstream_service_flow.peak_traffic_rate, TLV 24.27: expected 4 bytes, found 2{check}{key}"),
+            format!("home.cm: upstream_service_flow.peak_traffic_rate, TLV 24.27: expected 4 \
+                     bytes, found 2{check}{key}"),
         ),
         (
             up(vec![Tlv::new(35, [2, 4, 0])]),
-            format!("home.cm: upstream_service_flow.buffer_control, TLV 24.35: expected TLVs that fill it, found bytes that do not: a length in it is wrong{check}{key}"),
+            format!("home.cm: upstream_service_flow.buffer_control, TLV 24.35: expected TLVs that \
+                     fill it, found bytes that do not: a length in it is wrong{check}{key}"),
         ),
         (
             up(vec![buffer(1_000)]),
-            "home.cm: upstream_service_flow.buffer_control, TLV 24.35: expected room for one packet of 1500 B at least (1518 B), found \"1 kB\" (link.cable.docsis.upstream.queue.docsis_pie.limit)".to_owned(),
+            "home.cm: upstream_service_flow.buffer_control, TLV 24.35: expected room for one \
+             packet of 1500 B at least (1518 B), found \"1 kB\" \
+             (link.cable.docsis.upstream.queue.docsis_pie.limit)".to_owned(),
         ),
         (
             with(vec![flow(24, 1, 0, vec![])]),
-            format!("home.cm: upstream_service_flow[2].service_flow_reference, TLV 24[2].1: 1 is the reference of another upstream service flow already{check}{key}"),
+            format!("home.cm: upstream_service_flow[2].service_flow_reference, TLV 24[2].1: 1 is \
+                     the reference of another upstream service flow already{check}{key}"),
         ),
         (
             with(vec![classifier(22, 1, 9, vec![expedited()])]),
-            format!("home.cm: upstream_packet_classifier.service_flow_reference, TLV 22.3: no upstream service flow (TLV 24) of the file has the reference 9{check}{key}"),
+            format!("home.cm: upstream_packet_classifier.service_flow_reference, TLV 22.3: no \
+                     upstream service flow (TLV 24) of the file has the reference 9{check}{key}"),
         ),
         (
             up(vec![Tlv::nested(40, vec![Tlv::new(6, [0, 2, 0, 1])])]),
-            "home.cm: upstream_service_flow.aqm_encodings.latency_histogram_bin_edges, TLV 24.40.6: expected ascending upper edges, found 10 us after 20 us (link.cable.docsis.upstream.latency_histogram)".to_owned(),
+            "home.cm: upstream_service_flow.aqm_encodings.latency_histogram_bin_edges, TLV \
+             24.40.6: expected ascending upper edges, found 10 us after 20 us \
+             (link.cable.docsis.upstream.latency_histogram)".to_owned(),
         ),
         (
             up(vec![Tlv::nested(40, vec![Tlv::new(6, [0, 2, 0])])]),
-            format!("home.cm: upstream_service_flow.aqm_encodings.latency_histogram_bin_edges, TLV 24.40.6: expected 2 bytes for each edge, found 3 bytes{check}{key}"),
+            format!("home.cm: upstream_service_flow.aqm_encodings.latency_histogram_bin_edges, TLV \
+                     24.40.6: expected 2 bytes for each edge, found 3 bytes{check}{key}"),
         ),
     ] {
         assert_eq!(refuse(bytes), expected);
@@ -903,13 +960,16 @@ fn what_a_file_has_beyond_the_model_is_said_once() {
     assert_eq!(scenario.warnings().len(), 1, "{:?}", scenario.warnings());
     assert_eq!(
         scenario.warnings()[0],
-        "link.cable.docsis.config: of the file \"home.cm\": the last 2 B are no TLV, and are not read; \
-         upstream_service_flow[2], TLV 24[2] is not active after registration (upstream_service_flow[2].qos_parameter_set_type, TLV 24[2].6): left out; \
-         upstream_service_flow[3].aqm_encodings.algorithm, TLV 24[3].40.3 selects immediate AQM, which only the low-latency service flow of an aggregate has: the queue stays the scenario's; \
-         upstream_service_flow[3], TLV 24[3] has no classifier, so that no packet would take it: left out; \
-         the file has no downstream service flow (TLV 25): the downstream stays the scenario's; \
-         not simulated: upstream_service_flow.maximum_concatenated_burst (TLV 24.14); \
-         upstream_aggregate_service_flow, TLV 70: no service flow of the file refers to it: not simulated"
+        "link.cable.docsis.config: of the file \"home.cm\": the last 2 B are no TLV, and are not \
+         read; upstream_service_flow[2], TLV 24[2] is not active after registration \
+         (upstream_service_flow[2].qos_parameter_set_type, TLV 24[2].6): left out; \
+         upstream_service_flow[3].aqm_encodings.algorithm, TLV 24[3].40.3 selects immediate AQM, \
+         which only the low-latency service flow of an aggregate has: the queue stays the \
+         scenario's; upstream_service_flow[3], TLV 24[3] has no classifier, so that no packet \
+         would take it: left out; the file has no downstream service flow (TLV 25): the downstream \
+         stays the scenario's; not simulated: upstream_service_flow.maximum_concatenated_burst \
+         (TLV 24.14); upstream_aggregate_service_flow, TLV 70: no service flow of the file refers \
+         to it: not simulated"
     );
 }
 
@@ -1024,7 +1084,8 @@ fn the_text_names_the_file_of_one_modem() {
     assert_eq!(
         scenario.warnings(),
         [
-            "link.cable.docsis.modem.office.config: keys of the scenario or of --set go before the file \"office.cm\": modem.office.downstream.rate (40 Mbit/s, not 8 Mbit/s)"
+            "link.cable.docsis.modem.office.config: keys of the scenario or of --set go before the \
+             file \"office.cm\": modem.office.downstream.rate (40 Mbit/s, not 8 Mbit/s)"
         ]
     );
     let by_hand = STREET.replace(
@@ -1037,7 +1098,8 @@ fn the_text_names_the_file_of_one_modem() {
 #[test]
 fn a_file_takes_the_place_of_the_further_flows_that_the_text_has() {
     let text = line_with(
-        "[link.cable.docsis.service_flow.voice]\ndirection = \"up\"\nscheduling = \"ugs\"\nmatch.dscp = 46\n[link.cable.docsis.drop.junk]\nport = 9",
+        "[link.cable.docsis.service_flow.voice]\ndirection = \"up\"\nscheduling = \"ugs\"\n\
+         match.dscp = 46\n[link.cable.docsis.drop.junk]\nport = 9",
     );
     let bytes = file(primary().to_vec());
     let scenario = parse(&text, &[("modem", "home.cm")], &[("home.cm", bytes)]);
@@ -1046,7 +1108,8 @@ fn a_file_takes_the_place_of_the_further_flows_that_the_text_has() {
     assert_eq!(
         scenario.warnings(),
         [
-            "link.cable.docsis.config: the file \"home.cm\" replaces service_flow.voice (left out), drop.junk (left out)"
+            "link.cable.docsis.config: the file \"home.cm\" replaces service_flow.voice (left \
+             out), drop.junk (left out)"
         ]
     );
 }
@@ -1143,7 +1206,11 @@ fn what_another_file_leaves_of_a_stored_scenario_is_said() {
     let overrides = set(&[("modem", "other.cm")]);
     let changed = Scenario::parse(&json, Format::Json, &overrides, &files).expect("it is right");
     assert!(
-        changed.warnings().contains(&"link.cable.docsis.config: the scenario has read another file before, and the file \"other.cm\" leaves open what may be of that: upstream.queue".to_owned()),
+        changed.warnings().contains(
+            &"link.cable.docsis.config: the scenario has read another file before, and the file \
+              \"other.cm\" leaves open what may be of that: upstream.queue"
+                .to_owned()
+        ),
         "{:?}",
         changed.warnings()
     );
@@ -1159,7 +1226,9 @@ fn a_value_that_a_scheduling_type_needs_and_the_file_has_not_is_said() {
         let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
         scenario.warnings().join("\n")
     };
-    let start = "link.cable.docsis.config: of the file \"home.cm\": upstream_service_flow[2].scheduling_type, TLV 24[2].15 is without a value that it needs: the model assumes ";
+    let start = "link.cable.docsis.config: of the file \"home.cm\": \
+                 upstream_service_flow[2].scheduling_type, TLV 24[2].15 is without a value that it \
+                 needs: the model assumes ";
     assert_eq!(
         warnings(6, vec![]),
         format!(
@@ -1221,7 +1290,8 @@ fn a_classifier_of_the_primary_service_flow_that_goes_before_another_is_said() {
         let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
         scenario.warnings().join("\n")
     };
-    let start = "link.cable.docsis.config: of the file \"home.cm\": upstream_packet_classifier[1], TLV 22[1] is left out: it sends packets to the primary service flow, ";
+    let start = "link.cable.docsis.config: of the file \"home.cm\": upstream_packet_classifier[1], \
+                 TLV 22[1] is left out: it sends packets to the primary service flow, ";
     assert_eq!(
         warnings(1, 2),
         format!("{start}which takes all packets that no other classifier takes")
@@ -1229,7 +1299,8 @@ fn a_classifier_of_the_primary_service_flow_that_goes_before_another_is_said() {
     assert_eq!(
         warnings(2, 1),
         format!(
-            "{start}whose classifiers are not simulated; packets that upstream_packet_classifier[2], TLV 22[2] matches too leave the primary service flow"
+            "{start}whose classifiers are not simulated; packets that \
+             upstream_packet_classifier[2], TLV 22[2] matches too leave the primary service flow"
         )
     );
 }
@@ -1313,7 +1384,8 @@ fn a_queue_without_aqm_is_a_buffer_whatever_aqm_the_file_gives() {
         assert_eq!(
             scenario.warnings(),
             [
-                "link.cable.docsis.config: the file \"home.cm\" replaces upstream.queue (drop_tail of 250 ms → buffer_control of 40 kB, AQM off)"
+                "link.cable.docsis.config: the file \"home.cm\" replaces upstream.queue (drop_tail \
+                 of 250 ms → buffer_control of 40 kB, AQM off)"
             ]
         );
         // Without a queue in the scenario, it would be DOCSIS-PIE.
@@ -1342,7 +1414,8 @@ fn an_override_of_a_queue_has_its_aqm_whatever_the_file_disables() {
         assert_eq!(
             scenario.warnings(),
             [format!(
-                "link.cable.docsis.config: of the file \"home.cm\": {tlv} is not used: an override of upstream.queue goes before it"
+                "link.cable.docsis.config: of the file \"home.cm\": {tlv} is not used: an override \
+                 of upstream.queue goes before it"
             )]
         );
         // An override may disable it again.
@@ -1379,7 +1452,8 @@ fn a_buffer_that_the_file_leaves_open_stays_the_scenarios() {
     assert_eq!(
         scenario.warnings(),
         [
-            "link.cable.docsis.config: of the file \"home.cm\": upstream_service_flow, TLV 24 sets no buffer: the scenario's 250 ms stays"
+            "link.cable.docsis.config: of the file \"home.cm\": upstream_service_flow, TLV 24 sets \
+             no buffer: the scenario's 250 ms stays"
         ]
     );
     // Nothing is left open where the file has one, or an override writes the queue.
@@ -1396,10 +1470,14 @@ fn a_buffer_that_the_file_leaves_open_stays_the_scenarios() {
 #[test]
 fn a_file_for_several_modems_is_said_to_be() {
     let text = STREET
-        .replace("gold.count = 2", "gold = { count = 100, service_class = \"fast\" }")
+        .replace(
+            "gold.count = 2",
+            "gold = { count = 100, service_class = \"fast\" }",
+        )
         .replace(
             "[link.cable.docsis.modem]",
-            "[link.cable.docsis.service_class]\nfast.upstream.rate = \"9 Mbit/s\"\n[link.cable.docsis.modem]",
+            "[link.cable.docsis.service_class]\nfast.upstream.rate = \"9 Mbit/s\"\n\
+             [link.cable.docsis.modem]",
         );
     let files = [("home.cm", file(primary().to_vec()))];
     let of = |path: &str| {
@@ -1411,13 +1489,15 @@ fn a_file_for_several_modems_is_said_to_be() {
     assert_eq!(
         of("modem.gold"),
         [
-            "link.cable.docsis.modem.gold.config: the file \"home.cm\" configures all 100 modems, whose service classes give only what no file says"
+            "link.cable.docsis.modem.gold.config: the file \"home.cm\" configures all 100 modems, \
+             whose service classes give only what no file says"
         ]
     );
     assert_eq!(
         of("link.cable.docsis.config"),
         [
-            "link.cable.docsis.config: the file \"home.cm\" configures all 101 modems, whose service classes give only what no file says"
+            "link.cable.docsis.config: the file \"home.cm\" configures all 101 modems, whose \
+             service classes give only what no file says"
         ]
     );
     assert_eq!(of("modem.office"), [""; 0]);
@@ -1434,7 +1514,9 @@ fn a_classifier_of_a_dscp_that_no_flow_has_says_how_to_give_it_one() {
     assert_eq!(
         scenario.warnings(),
         [
-            "link.cable.docsis.service_flow.up_3.match: no packet of this scenario's flows matches, so nothing is classified by it; no flow has its DSCP: try `--set flow.NAME.dscp=46`"
+            "link.cable.docsis.service_flow.up_3.match: no packet of this scenario's flows \
+             matches, so nothing is classified by it; no flow has its DSCP: try `--set \
+             flow.NAME.dscp=46`"
         ]
     );
 }
@@ -1494,7 +1576,10 @@ fn a_service_flow_without_a_rate_has_the_limits_of_its_aggregate() {
     );
     assert_eq!(
         scenario.warnings()[0],
-        "link.cable.docsis.config: of the file \"home.cm\": upstream_aggregate_service_flow, TLV 70: each of its service flows without a rate of its own gets the aggregate's 20 Mbit/s; that they share it is not simulated, nor is its low latency: of its 3 service flows the model has two"
+        "link.cable.docsis.config: of the file \"home.cm\": upstream_aggregate_service_flow, TLV \
+         70: each of its service flows without a rate of its own gets the aggregate's 20 Mbit/s; \
+         that they share it is not simulated, nor is its low latency: of its 3 service flows the \
+         model has two"
     );
     // Without a limit there is nothing to give.
     let open = parse(
@@ -1524,10 +1609,10 @@ fn an_aggregate_that_is_not_there_is_said() {
     let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
     assert_eq!(
         scenario.warnings(),
-        [
-            "link.cable.docsis.config: of the file \"home.cm\": upstream_service_flow.aggregate_service_flow_reference, TLV 24.36: no upstream aggregate of the file has the reference 7; \
-             upstream_aggregate_service_flow, TLV 70: no service flow of the file refers to it: not simulated"
-        ]
+        ["link.cable.docsis.config: of the file \"home.cm\": \
+          upstream_service_flow.aggregate_service_flow_reference, TLV 24.36: no upstream aggregate \
+          of the file has the reference 7; upstream_aggregate_service_flow, TLV 70: no service \
+          flow of the file refers to it: not simulated"]
     );
     // A service class has a rate of its own.
     let class = Tlv::new(4, b"gold\0".to_vec());

@@ -1,6 +1,6 @@
-//! Tests of low latency in modems' configuration files: an aggregate of two service flows (TLVs 70 and
-//! 71) is the keys of `low_latency`, a scenario with these keys has such a file, and aggregates that
-//! the model cannot have are said.
+//! Tests of low latency in modems' configuration files: an aggregate of two service flows (TLVs 70
+//! and 71) is the keys of `low_latency`, a scenario with these keys has such a file, and aggregates
+//! that the model cannot have are said.
 
 mod from_text;
 
@@ -215,8 +215,14 @@ range_exponent = 18
 latency_histogram = ["1 ms", "5 ms"]
 request_policy.no_piggyback = true
 scheduling.pgs = { rate = "1 Mbit/s", interval = "2 ms" }
-queue_protection = { enabled = true, latency_threshold = "2.5 ms", score_threshold = "3 ms", drain_exponent = 18 }
-match = [{ ethertype = "ipv4", tos = { low = 0xb8, high = 0xb8, mask = 0xfc } }, { ethertype = "ipv4", tos = { low = 1, high = 1, mask = 1 } }]
+queue_protection.enabled = true
+queue_protection.latency_threshold = "2.5 ms"
+queue_protection.score_threshold = "3 ms"
+queue_protection.drain_exponent = 18
+match = [
+    { ethertype = "ipv4", tos = { low = 0xb8, high = 0xb8, mask = 0xfc } },
+    { ethertype = "ipv4", tos = { low = 1, high = 1, mask = 1 } },
+]
 [link.cable.docsis.downstream]
 rate = "50 Mbit/s"
 low_latency.queue_protection = false
@@ -276,7 +282,9 @@ fn without_classifiers_the_default_ones_hold_and_a_note_says_so() {
     assert_eq!(
         scenario.warnings(),
         [
-            "link.cable.docsis.config: of the file \"home.cm\": no classifier sends packets to the low-latency service flow (upstream_service_flow[2], TLV 24[2]): it takes those of the default classifiers, with ECT(1) or CE, DSCP 45 or DSCP 46"
+            "link.cable.docsis.config: of the file \"home.cm\": no classifier sends packets to the \
+             low-latency service flow (upstream_service_flow[2], TLV 24[2]): it takes those of the \
+             default classifiers, with ECT(1) or CE, DSCP 45 or DSCP 46"
         ]
     );
 }
@@ -312,7 +320,11 @@ queue.immediate_aqm = { limit = '30000 B', range_exponent = 18 }
     let keys = "
 upstream.rate = '20 Mbit/s'
 upstream.queue.docsis_pie.limit = '40000 B'
-upstream.low_latency = { classic_rate = '15 Mbit/s', rate = '12 Mbit/s', limit = '30000 B', range_exponent = 18, request_policy = { no_piggyback = true } }
+upstream.low_latency.classic_rate = '15 Mbit/s'
+upstream.low_latency.rate = '12 Mbit/s'
+upstream.low_latency.limit = '30000 B'
+upstream.low_latency.range_exponent = 18
+upstream.low_latency.request_policy = { no_piggyback = true }
 downstream.rate = '50 Mbit/s'
 ";
     let expected = run(&parse(&line_with(keys), &[], None));
@@ -368,7 +380,8 @@ fn an_aggregate_that_the_model_cannot_have_is_said() {
     );
     assert_eq!(
         why(vec![flow(24, 3, vec![]), flow(24, 1, vec![])], low()),
-        "its classic service flow, upstream_service_flow[2], TLV 24[2], is not the first upstream one, which is the primary one"
+        "its classic service flow, upstream_service_flow[2], TLV 24[2], is not the first upstream \
+         one, which is the primary one"
     );
     assert_eq!(
         why(vec![apart(1), flow(24, 3, vec![])], low()),
@@ -376,7 +389,9 @@ fn an_aggregate_that_the_model_cannot_have_is_said() {
     );
     assert_eq!(
         why(vec![flow(24, 1, vec![])], low()),
-        "no active upstream service flow (TLV 24) has the reference 3 (upstream_aggregate_service_flow.low_latency_encodings.low_latency_service_flow_reference, TLV 70.42.1)"
+        "no active upstream service flow (TLV 24) has the reference 3 \
+         (upstream_aggregate_service_flow.\
+         low_latency_encodings.low_latency_service_flow_reference, TLV 70.42.1)"
     );
     assert_eq!(
         why(vec![flow(24, 1, vec![])], vec![]),
@@ -385,7 +400,8 @@ fn an_aggregate_that_the_model_cannot_have_is_said() {
     let grants = vec![number(15, 6, 1), number(19, 228, 2), number(20, 20_000, 4)];
     assert_eq!(
         why(vec![flow(24, 1, vec![]), flow(24, 3, grants)], low()),
-        "a service flow of ugs (upstream_service_flow[2].scheduling_type, TLV 24[2].15) is in no aggregate of the model"
+        "a service flow of ugs (upstream_service_flow[2].scheduling_type, TLV 24[2].15) is in no \
+         aggregate of the model"
     );
     let off = simple(vec![], vec![number(91, 1, 1)]);
     assert_eq!(
@@ -420,8 +436,10 @@ fn limits_beside_those_of_the_aggregate_are_said() {
     assert_eq!(
         scenario.warnings(),
         ["link.cable.docsis.config: of the file \"home.cm\": \
-             upstream_service_flow[2].peak_traffic_rate, TLV 24[2].27, upstream_service_flow[2].traffic_priority, TLV 24[2].7: not simulated beside those of the aggregate; \
-             upstream_service_flow[1].maximum_traffic_burst, TLV 24[1].9: not simulated beside those of the aggregate"]
+          upstream_service_flow[2].peak_traffic_rate, TLV 24[2].27, \
+          upstream_service_flow[2].traffic_priority, TLV 24[2].7: not simulated beside those of \
+          the aggregate; upstream_service_flow[1].maximum_traffic_burst, TLV 24[1].9: not \
+          simulated beside those of the aggregate"]
     );
     // A rate above the aggregate's limits nothing.
     let low_latency = &resolved(&scenario)["upstream"]["low_latency"];
@@ -467,7 +485,8 @@ fn an_override_and_the_scenarios_own_keys_go_before_the_file() {
     assert_eq!(
         beside.warnings(),
         [
-            "link.cable.docsis.config: keys of the scenario or of --set go before the file \"home.cm\": upstream.low_latency.weight (100, not 200)"
+            "link.cable.docsis.config: keys of the scenario or of --set go before the file \
+             \"home.cm\": upstream.low_latency.weight (100, not 200)"
         ]
     );
 }
@@ -502,7 +521,10 @@ fn a_wrong_setting_names_its_tlv() {
     };
     let weight = error(vec![number(6, 0, 1)]);
     assert!(
-        weight.contains("low_latency_encodings.scheduling_weight, TLV 70.42.6: expected a scheduling weight from 1 to 255"),
+        weight.contains(
+            "low_latency_encodings.scheduling_weight, TLV 70.42.6: expected a scheduling weight \
+             from 1 to 255"
+        ),
         "{weight}"
     );
     let length = error(vec![number(6, 200, 2)]);
@@ -530,7 +552,17 @@ upstream.rate = "20 Mbit/s"
 upstream.peak = "30 Mbit/s"
 upstream.burst = "100000 B"
 upstream.queue.docsis_pie.limit = "40000 B"
-upstream.low_latency = { classic_rate = "15 Mbit/s", rate = "12 Mbit/s", coupling = 1.5, weight = 200, limit = "30000 B", maximum_threshold = "3 ms", range_exponent = 18, latency_histogram = ["1 ms", "5 ms"], queue_protection = { latency_threshold = "2.5 ms", score_threshold = "3 ms", drain_exponent = 18 } }
+upstream.low_latency.classic_rate = "15 Mbit/s"
+upstream.low_latency.rate = "12 Mbit/s"
+upstream.low_latency.coupling = 1.5
+upstream.low_latency.weight = 200
+upstream.low_latency.limit = "30000 B"
+upstream.low_latency.maximum_threshold = "3 ms"
+upstream.low_latency.range_exponent = 18
+upstream.low_latency.latency_histogram = ["1 ms", "5 ms"]
+upstream.low_latency.queue_protection.latency_threshold = "2.5 ms"
+upstream.low_latency.queue_protection.score_threshold = "3 ms"
+upstream.low_latency.queue_protection.drain_exponent = 18
 downstream.rate = "50 Mbit/s"
 downstream.queue.docsis_pie.limit = "625000 B"
 downstream.low_latency = { queue_protection = false, match = { dscp = 46 } }
@@ -642,8 +674,11 @@ fn keys_of_low_latency_are_written_as_an_aggregate_and_two_flows() {
 fn a_scenario_with_low_latency_runs_alike_with_its_file() {
     for keys in [
         MANY,
-        "upstream = { rate = '20 Mbit/s', low_latency = 'on', queue.docsis_pie.limit = '625000 B' }\ndownstream = { rate = '100 Mbit/s', low_latency = 'on', queue.docsis_pie.limit = '1250000 B' }",
-        "upstream = { rate = '20 Mbit/s', low_latency = { aqm_disabled = true }, queue.docsis_pie.limit = '625000 B' }\ndownstream.rate = '100 Mbit/s'",
+        "upstream = { rate = '20 Mbit/s', low_latency = 'on', queue.docsis_pie.limit = '625000 B' \
+         }\ndownstream = { rate = '100 Mbit/s', low_latency = 'on', queue.docsis_pie.limit = \
+         '1250000 B' }",
+        "upstream = { rate = '20 Mbit/s', low_latency = { aqm_disabled = true }, \
+         queue.docsis_pie.limit = '625000 B' }\ndownstream.rate = '100 Mbit/s'",
     ] {
         let text = line_with(keys);
         let plain = parse(&text, &[], None);
@@ -663,7 +698,8 @@ fn a_scenario_with_low_latency_runs_alike_with_its_file() {
 
 #[test]
 fn default_classifiers_of_a_file_are_not_warned_of_where_no_packet_matches() {
-    let keys = "upstream = { rate = '20 Mbit/s', low_latency = 'on' }\ndownstream = { rate = '100 Mbit/s', low_latency = 'on' }";
+    let keys = "upstream = { rate = '20 Mbit/s', low_latency = 'on' }\n\
+                downstream = { rate = '100 Mbit/s', low_latency = 'on' }";
     let (file, _) = export(&line_with(keys));
     let with_file = parse(LINE, &[], Some(&file.encode()));
     assert_eq!(with_file.warnings(), [""; 0]);
@@ -698,13 +734,16 @@ match.dscp = 46
 
 #[test]
 fn what_no_tlv_says_of_low_latency_is_noted() {
-    let keys = "upstream = { rate = '20 Mbit/s', low_latency = { preset = '2019', estimator = 'backlog' } }";
+    let keys = "upstream = { rate = '20 Mbit/s', low_latency = { preset = '2019', estimator = \
+                'backlog' } }";
     let (file, notes) = export(&line_with(keys));
     assert_eq!(
         notes,
         [
-            "link.cable.docsis.upstream.low_latency.maximum_threshold: the file says 999 us in place of 999.288 us.",
-            "The file leaves out these keys, because no TLV expresses them: link.cable.docsis.upstream.low_latency.estimator."
+            "link.cable.docsis.upstream.low_latency.maximum_threshold: the file says 999 us in \
+             place of 999.288 us.",
+            "The file leaves out these keys, because no TLV expresses them: \
+             link.cable.docsis.upstream.low_latency.estimator."
         ]
     );
     let up = file.get(70).expect("an aggregate");

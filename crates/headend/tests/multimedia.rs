@@ -261,7 +261,8 @@ delete = true
 #[test]
 fn classifiers_can_be_others_from_a_time_on() {
     let text = format!(
-        "{LINE}{CREATE}[link.cable.docsis.change.moved]\nat = \"6 s\"\nservice_flow = \"voice\"\nmatch.destination_port = 9\n"
+        "{LINE}{CREATE}[link.cable.docsis.change.moved]\nat = \"6 s\"\nservice_flow = \"voice\"\n\
+         match.destination_port = 9\n"
     );
     let tables = Tables::run(&text, 1);
     let taken = count(&tables, "cable.voice", "packets_enqueued");
@@ -271,7 +272,8 @@ fn classifiers_can_be_others_from_a_time_on() {
     assert_eq!(
         scenario.warnings(),
         [
-            "link.cable.docsis.change.moved.match: no packet of this scenario's flows matches, so nothing is classified by it"
+            "link.cable.docsis.change.moved.match: no packet of this scenario's flows matches, so \
+             nothing is classified by it"
         ]
     );
 }
@@ -345,7 +347,8 @@ fn aqm_can_be_disabled_during_a_run() {
     let text = LINE.replace(
         "queue.drop_tail.limit = \"500 ms\" }\ndownstream",
         "queue.docsis_pie.limit = \"500 ms\" }\ndownstream",
-    ) + "[link.cable.docsis.change.off]\nat = \"5 s\"\nservice_flow = \"up\"\naqm_disabled = true\n";
+    ) + "[link.cable.docsis.change.off]\nat = \"5 s\"\nservice_flow = \"up\"\n\
+         aqm_disabled = true\n";
     let tables = Tables::run(&text, 1);
     let delays = series(&tables, "cable.up", "delay_mean_ns");
     assert!(delays[9] < 60e6 && delays[16] > 150e6, "{delays:?}");
@@ -405,19 +408,23 @@ fn changes_that_cannot_be_made_are_refused() {
     for (changes, expected) in [
         (
             format!("{CREATE}{again}"),
-            "link.cable.docsis.change.again.service_flow: \"voice\" is or was a service flow of that modem already",
+            "link.cable.docsis.change.again.service_flow: \"voice\" is or was a service flow of \
+             that modem already",
         ),
         (
             format!("{CREATE}{DELETE}").replace("6 s", "2 s"),
-            "link.cable.docsis.change.over.service_flow: there is no service flow \"voice\" at 2 s: it is created later or deleted before",
+            "link.cable.docsis.change.over.service_flow: there is no service flow \"voice\" at 2 \
+             s: it is created later or deleted before",
         ),
         (
             DELETE.replace("\"voice\"", "\"up\""),
-            "link.cable.docsis.change.over.service_flow: a modem always has its primary service flows",
+            "link.cable.docsis.change.over.service_flow: a modem always has its primary service \
+             flows",
         ),
         (
             format!("{CREATE}{}", DELETE.replace("\"voice\"", "\"voise\"")),
-            "link.cable.docsis.change.over.service_flow: no service flow is called \"voise\"; did you mean \"voice\"?",
+            "link.cable.docsis.change.over.service_flow: no service flow is called \"voise\"; did \
+             you mean \"voice\"?",
         ),
         (
             DELETE.replace("delete = true", "delete = true\nrate = \"1 Mbit/s\""),
@@ -425,7 +432,8 @@ fn changes_that_cannot_be_made_are_refused() {
         ),
         (
             CREATE.replace("create", "rate = \"1 Mbit/s\"\ncreate"),
-            "link.cable.docsis.change.gate.rate: what a service flow is created with stands in `create.rate`",
+            "link.cable.docsis.change.gate.rate: what a service flow is created with stands in \
+             `create.rate`",
         ),
         (
             CREATE.replace("create", "delete = true\ncreate"),
@@ -437,27 +445,36 @@ fn changes_that_cannot_be_made_are_refused() {
         ),
         (
             CREATE.replace(", match.destination_port = 5004", ""),
-            "link.cable.docsis.change.gate.create: a further service flow takes no packet unless it says which",
+            "link.cable.docsis.change.gate.create: a further service flow takes no packet unless \
+             it says which",
         ),
         (
             CREATE.replace("\"ugs\"", "\"usg\""),
-            "link.cable.docsis.change.gate.create.scheduling: unknown name \"usg\"; did you mean \"ugs\"?",
+            "link.cable.docsis.change.gate.create.scheduling: unknown name \"usg\"; did you mean \
+             \"ugs\"?",
         ),
         (
             ambitious,
             "link.cable.docsis.change.gate.create.scheduling: admission refused: its grants take ",
         ),
         (
-            "[link.cable.docsis.change.x]\nat = \"1 s\"\nservice_flow = \"down\"\nscheduling = \"ugs\"\n".to_owned(),
+            "[link.cable.docsis.change.x]\nat = \"1 s\"\nservice_flow = \"down\"\n\
+             scheduling = \"ugs\"\n"
+                .to_owned(),
             "link.cable.docsis.change.x.scheduling: scheduling types are for the upstream",
         ),
         (
-            "[link.cable.docsis.change.x]\nat = \"1 s\"\nservice_flow = \"up\"\nmatch.port = 5\n".to_owned(),
-            "link.cable.docsis.change.x.match: a primary service flow takes what no classifier claims",
+            "[link.cable.docsis.change.x]\nat = \"1 s\"\nservice_flow = \"up\"\nmatch.port = 5\n"
+                .to_owned(),
+            "link.cable.docsis.change.x.match: a primary service flow takes what no classifier \
+             claims",
         ),
         (
-            "[link.cable.docsis.change.x]\nat = \"1 s\"\nservice_flow = \"up\"\nminimum_reserved = \"3 Mbit/s\"\n".to_owned(),
-            "link.cable.docsis.change.x.minimum_reserved: a reserved rate of 3 Mbit/s is above the maximum sustained rate of 2 Mbit/s",
+            "[link.cable.docsis.change.x]\nat = \"1 s\"\nservice_flow = \"up\"\n\
+             minimum_reserved = \"3 Mbit/s\"\n"
+                .to_owned(),
+            "link.cable.docsis.change.x.minimum_reserved: a reserved rate of 3 Mbit/s is above the \
+             maximum sustained rate of 2 Mbit/s",
         ),
     ] {
         let error = wrong(&changes);
@@ -474,7 +491,9 @@ fn service_flows_that_are_not_there_at_the_same_time_are_admitted_one_by_one() {
 [link.cable.docsis.change.{name}_comes]
 at = "{from}"
 service_flow = "{name}"
-create = {{ direction = "up", scheduling.ugs = {{ size = "1400 B", interval = "2 ms", grants = 70 }}, match.destination_port = {port} }}
+create.direction = "up"
+create.scheduling.ugs = {{ size = "1400 B", interval = "2 ms", grants = 70 }}
+create.match.destination_port = {port}
 [link.cable.docsis.change.{name}_goes]
 at = "{to}"
 service_flow = "{name}"

@@ -304,8 +304,8 @@ fn count(ends: &[End], wanted: impl Fn(Fate) -> bool) -> usize {
     ends.iter().filter(|end| wanted(end.5)).count()
 }
 
-/// Runs over `link` under both clocks, asserts that the fates of all frames and all tables are equal,
-/// and returns them.
+/// Runs over `link` under both clocks, asserts that the fates of all frames and all tables are
+/// equal, and returns them.
 fn assert_parity(link: &str) -> Left {
     let end = build(link).0.end();
     let sent = recorded(end);

@@ -146,7 +146,8 @@ fn a_mix_of_service_classes_is_kept_in_every_part_of_the_street() {
     let text = STREET.replace(
         "home.count = 12",
         "home.count = 100\nhome.mix = { gold = 30, basic = 70 }",
-    ) + "[link.cable.docsis.service_class]\ngold.upstream.rate = \"9 Mbit/s\"\nbasic.upstream.burst = \"8 kB\"\n";
+    ) + "[link.cable.docsis.service_class]\ngold.upstream.rate = \"9 Mbit/s\"\n\
+         basic.upstream.burst = \"8 kB\"\n";
     let text = text.replace("1-3, 12", "1");
     let tables = Tables::run(&text, 1);
     let golds = |homes: std::ops::RangeInclusive<u32>| {
@@ -164,10 +165,15 @@ fn a_mix_of_service_classes_is_kept_in_every_part_of_the_street() {
 #[test]
 fn a_share_of_homes_is_strewn_and_a_larger_one_holds_a_smaller() {
     let homes = |flow: &str, share: &str| {
-        let text = STREET.replace("home.count = 12", "home.count = 100").replace(
-            "on = \"1-3, 12\"",
-            &format!("share = \"{share}\"\n[flow.{flow}]\napplication = \"ping\"\nhost = \"family\"\nshare = \"{share}\""),
-        );
+        let text = STREET
+            .replace("home.count = 12", "home.count = 100")
+            .replace(
+                "on = \"1-3, 12\"",
+                &format!(
+                    "share = \"{share}\"\n[flow.{flow}]\napplication = \"ping\"\n\
+                     host = \"family\"\nshare = \"{share}\""
+                ),
+            );
         let tables = Tables::run(&text.replace("duration = \"4 s\"", "duration = \"1 s\""), 1);
         let start = format!("{flow}.");
         let mut names: Vec<u32> = tables
@@ -275,8 +281,10 @@ fn what_a_drop_rule_names_does_not_leave_the_modem() {
 #[test]
 fn a_modem_s_service_flow_takes_the_place_of_its_line_s() {
     let text = STREET.to_owned()
-        + "[link.cable.docsis.service_flow.voice]\ndirection = \"up\"\nrate = \"1 Mbit/s\"\nmatch.protocol = \"udp\"\n"
-        + "[link.cable.docsis.modem.office.service_flow.voice]\ndirection = \"up\"\nrate = \"3 Mbit/s\"\nmatch.protocol = \"udp\"\n";
+        + "[link.cable.docsis.service_flow.voice]\ndirection = \"up\"\nrate = \"1 Mbit/s\"\n\
+           match.protocol = \"udp\"\n"
+        + "[link.cable.docsis.modem.office.service_flow.voice]\ndirection = \"up\"\n\
+           rate = \"3 Mbit/s\"\nmatch.protocol = \"udp\"\n";
     let tables = Tables::run(&text, 1);
     assert!((of_queue(&tables, "cable.home.3.voice", "rate_bps") - 1e6).abs() < 1.0);
     assert!((of_queue(&tables, "cable.office.voice", "rate_bps") - 3e6).abs() < 1.0);
@@ -287,7 +295,8 @@ fn a_change_of_rate_holds_from_its_time_on() {
     let text = OFFICE.replace(
         "duration = \"4 s\"",
         "duration = \"12 s\"\nresults.interval = \"1 s\"",
-    ) + "[link.cable.docsis.change.faster]\nat = \"6 s\"\nservice_flow = \"up\"\nrate = \"8 Mbit/s\"\n";
+    ) + "[link.cable.docsis.change.faster]\nat = \"6 s\"\nservice_flow = \"up\"\n\
+         rate = \"8 Mbit/s\"\n";
     let tables = Tables::run(&text, 1);
     let rates = series(&tables, "cable.up", "rate_bps");
     assert!((rates[4] - 1.98e6).abs() < 0.05e6, "{rates:?}");
@@ -307,7 +316,8 @@ fn series(tables: &Tables, queue: &str, column: &str) -> Vec<f64> {
 #[test]
 fn a_change_of_queue_moves_what_waits_and_drops_what_does_not_fit() {
     // After two seconds the upload has filled its buffer.
-    let change = "[link.cable.docsis.change.shorter]\nat = \"2 s\"\nservice_flow = \"up\"\nqueue.buffer_control.target = \"16 KiB\"\n";
+    let change = "[link.cable.docsis.change.shorter]\nat = \"2 s\"\nservice_flow = \"up\"\n\
+                  queue.buffer_control.target = \"16 KiB\"\n";
     let text = OFFICE.replace(
         "duration = \"4 s\"",
         "duration = \"6 s\"\nresults.interval = \"500 ms\"",
@@ -379,7 +389,8 @@ application.cbr = { rate = "2 Mbit/s", size = "500 B" }
 direction = "up"
 stop = "150 ms"
 "#;
-    let change = "[link.cable.docsis.change.plain]\nat = \"300 ms\"\nservice_flow = \"up\"\nqueue = \"drop_tail\"\n";
+    let change = "[link.cable.docsis.change.plain]\nat = \"300 ms\"\nservice_flow = \"up\"\n\
+                  queue = \"drop_tail\"\n";
     let delivered = |text: &str| {
         let tables = Tables::run(text, 1);
         let row = tables.texts("flows", "direction").iter();
@@ -484,7 +495,8 @@ fn a_name_that_is_not_there_is_met_with_what_was_perhaps_meant() {
     let wrong = |from: &str, to: &str| error_where(STREET, from, to);
     assert_eq!(
         wrong("via = [\"cable.home\"]", "via = [\"cable.hom\"]"),
-        "host.family.via[0]: no link port is called \"cable.hom\"; did you mean \"cable.home\"? (line 11, column 15)"
+        "host.family.via[0]: no link port is called \"cable.hom\"; did you mean \"cable.home\"? \
+         (line 11, column 15)"
     );
     assert!(
         wrong("\"cable.home\"", "\"cable.home.13\"")
@@ -562,7 +574,8 @@ fn service_flows_that_make_no_sense_are_refused() {
     let wrong = |from: &str, to: &str| error_where(OFFICE, from, to);
     assert_eq!(
         wrong("match.dscp = 46", "match.dscp = 64"),
-        "link.cable.docsis.service_flow.voice.match.dscp: expected a DSCP from 0 to 63, found 64 (line 10, column 14)"
+        "link.cable.docsis.service_flow.voice.match.dscp: expected a DSCP from 0 to 63, found 64 \
+         (line 10, column 14)"
     );
     assert!(wrong("match.dscp = 46\n", "").contains("takes no packet unless it says which"));
     assert!(
@@ -623,7 +636,8 @@ fn service_flows_that_make_no_sense_are_refused() {
 
 #[test]
 fn two_classifiers_that_take_the_same_flow_alike_are_refused() {
-    let other = "[link.cable.docsis.service_flow.udp]\ndirection = \"up\"\nmatch.protocol = \"udp\"\n[flow.call]";
+    let other = "[link.cable.docsis.service_flow.udp]\ndirection = \"up\"\n\
+                 match.protocol = \"udp\"\n[flow.call]";
     let ambiguous = error_where(OFFICE, "[flow.call]", other);
     assert!(
         ambiguous.contains("the flow \"call\" matches both \"voice\" and \"udp\"")
@@ -644,7 +658,9 @@ fn a_classifier_that_takes_nothing_is_warned_of() {
     assert_eq!(
         warnings,
         [
-            "link.cable.docsis.service_flow.voice.match: no packet of this scenario's flows matches, so nothing is classified by it; no flow has its DSCP: try `--set flow.NAME.dscp=34`"
+            "link.cable.docsis.service_flow.voice.match: no packet of this scenario's flows \
+             matches, so nothing is classified by it; no flow has its DSCP: try `--set \
+             flow.NAME.dscp=34`"
         ]
     );
     assert_eq!(parse(OFFICE).expect("it is right").warnings(), [""; 0]);
@@ -652,16 +668,31 @@ fn a_classifier_that_takes_nothing_is_warned_of() {
 
 #[test]
 fn what_the_channel_cannot_give_is_refused_or_warned_of_with_the_numbers() {
-    let many = OFFICE.replace("[flow.call]", "[link.cable.docsis.modem.home]\ncount = 9000\n[host.family]\nvia = [\"cable.home\"]\n[flow.call]\nhost = \"family.1\"").replace("[flow.upload]", "[flow.upload]\nhost = \"family.2\"");
+    let many = OFFICE
+        .replace(
+            "[flow.call]",
+            "[link.cable.docsis.modem.home]\ncount = 9000\n[host.family]\nvia = [\"cable.home\"]\n\
+             [flow.call]\nhost = \"family.1\"",
+        )
+        .replace("[flow.upload]", "[flow.upload]\nhost = \"family.2\"");
     let refused = parse(&many).expect_err("the channel cannot give it");
-    assert!(refused.starts_with("link.cable.docsis.service_flow.voice.scheduling: admission refused: 9000 service flows with grants of their own take "), "{refused}");
+    assert!(
+        refused.starts_with(
+            "link.cable.docsis.service_flow.voice.scheduling: admission refused: 9000 service \
+             flows with grants of their own take "
+        ),
+        "{refused}"
+    );
     let reserved = error_where(
         STREET,
         "upstream.rate = \"5 Mbit/s\"",
         "upstream = { rate = \"100 Mbit/s\", minimum_reserved = \"90 Mbit/s\" }",
     );
     assert!(
-        reserved.starts_with("link.cable.docsis.upstream.minimum_reserved: a reserved rate of 90 Mbit/s is above the maximum sustained rate of 20 Mbit/s"),
+        reserved.starts_with(
+            "link.cable.docsis.upstream.minimum_reserved: a reserved rate of 90 Mbit/s is above \
+             the maximum sustained rate of 20 Mbit/s"
+        ),
         "of the office: {reserved}"
     );
 }
@@ -678,7 +709,13 @@ fn reserved_rates_beyond_the_channel_are_warned_of() {
         "upstream = { rate = \"100 Mbit/s\", minimum_reserved = \"90 Mbit/s\" }",
     );
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].starts_with("link.cable.docsis: the reserved rates of 13 upstream service flows come to 1.17 Gbit/s, and the channel has "), "{warnings:?}");
+    assert!(
+        warnings[0].starts_with(
+            "link.cable.docsis: the reserved rates of 13 upstream service flows come to 1.17 \
+             Gbit/s, and the channel has "
+        ),
+        "{warnings:?}"
+    );
     let warnings = warnings_where(
         STREET,
         "office.upstream.rate = \"20 Mbit/s\"",
@@ -757,7 +794,13 @@ direction = "up"
 fn a_burst_that_must_not_be_cut_fits_into_a_map() {
     assert!(parse(OLD).is_ok());
     let found = error_where(OLD, "\"2 ms\"", "\"1 ms\"");
-    assert!(found.starts_with("link.cable.docsis.plant: a burst of 1524 B that must not be fragmented takes 54 minislots, and a MAP has 38 to grant"), "{found}");
+    assert!(
+        found.starts_with(
+            "link.cable.docsis.plant: a burst of 1524 B that must not be fragmented takes 54 \
+             minislots, and a MAP has 38 to grant"
+        ),
+        "{found}"
+    );
     let later = OLD.replace("docsis10", "docsis11");
     assert!(parse(&later.replace("\"2 ms\"", "\"1 ms\"")).is_ok());
     let whole = later.replace(
@@ -788,15 +831,28 @@ scheduling.ugs = { interval = "2 ms", grants = 2, jitter = "2 ms" }
     let text = format!("{whole}{voice}");
     assert!(parse(&text).is_ok());
     let found = error_where(&text, "grants = 2", "grants = 3");
-    assert!(found.contains("a burst of 1528 B that must not be fragmented takes 54 minislots, and of the 78 that a MAP has to grant 27.0 are given without being asked for: it would never be sent"), "{found}");
+    assert!(
+        found.contains(
+            "a burst of 1528 B that must not be fragmented takes 54 minislots, and of the 78 that \
+             a MAP has to grant 27.0 are given without being asked for: it would never be sent"
+        ),
+        "{found}"
+    );
 }
 
 #[test]
 fn an_unsolicited_grant_fits_into_a_map_of_one_channel() {
     let upstream = "upstream = { rate = \"2 Mbit/s\", queue.drop_tail.limit = \"500 ms\" }";
-    let proactive = "upstream = { rate = \"200 Mbit/s\", scheduling.pgs = { rate = \"150 Mbit/s\", interval = \"20 ms\" } }";
+    let proactive = "upstream = { rate = \"200 Mbit/s\", scheduling.pgs = { rate = \"150 Mbit/s\", \
+                     interval = \"20 ms\" } }";
     let found = error_where(OFFICE, upstream, proactive);
-    assert!(found.starts_with("link.cable.docsis.upstream.scheduling.pgs.rate: at this rate a grant every 19.98 ms is of "), "{found}");
+    assert!(
+        found.starts_with(
+            "link.cable.docsis.upstream.scheduling.pgs.rate: at this rate a grant every 19.98 ms \
+             is of "
+        ),
+        "{found}"
+    );
     let often = proactive.replace("20 ms", "2 ms");
     assert!(parse(&OFFICE.replace(upstream, &often)).is_ok());
     let bonded = OFFICE.replace("docsis31", "docsis30");
@@ -873,7 +929,13 @@ fn a_flow_that_is_given_nothing_must_be_free_to_ask() {
     let rate = "upstream = { rate = \"2 Mbit/s\",";
     let silent = format!("{rate} request_policy.no_contention = true,");
     let found = error_where(OFFICE, rate, &silent);
-    assert!(found.starts_with("link.cable.docsis.upstream.request_policy.no_contention: a best_effort service flow asks in contention, and could never send"), "{found}");
+    assert!(
+        found.starts_with(
+            "link.cable.docsis.upstream.request_policy.no_contention: a best_effort service flow \
+             asks in contention, and could never send"
+        ),
+        "{found}"
+    );
     for given in ["rtps", "nrtps", "pgs"] {
         let text = OFFICE.replace(rate, &format!("{silent} scheduling = \"{given}\","));
         assert_eq!(parse(&text).map(|_| ()), Ok(()), "{given}");
@@ -930,7 +992,9 @@ duration = "10 s"
 warmup = "0 s"
 [link.cable.docsis]
 preset = "docsis11"
-upstream = { rate = "20 kbit/s", scheduling.ugs.size = "240 B", queue.drop_tail.limit = "300 packets" }
+upstream.rate = "20 kbit/s"
+upstream.scheduling.ugs.size = "240 B"
+upstream.queue.drop_tail.limit = "300 packets"
 downstream.rate = "5 Mbit/s"
 [flow.long]
 application.cbr = { gap = "20 ms", size = "400 B" }
@@ -958,7 +1022,8 @@ fn packets_that_no_grant_would_carry_leave_no_tokens_to_others() {
 fn classes_of_a_modems_queue_that_no_flow_belongs_to_are_warned_of() {
     let queue = "drop_tail.limit = \"500 ms\"";
     let warnings = warnings_where(OFFICE, queue, "cbt.class.web.match.port = 80");
-    let expected = "link.cable.docsis.upstream.queue.cbt.class.web.match: no packet of this scenario's flows belongs to it";
+    let expected = "link.cable.docsis.upstream.queue.cbt.class.web.match: no packet of this \
+                    scenario's flows belongs to it";
     assert_eq!(warnings, [expected]);
     let warnings = warnings_where(OFFICE, queue, "cbt.class.calls.match.dscp = 46");
     assert_eq!(warnings, [""; 0]);

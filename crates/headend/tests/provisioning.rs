@@ -274,7 +274,10 @@ direction = "down"
     )
 }
 
-const UP: &str = r#"upstream = { rate = "5 Mbit/s", peak = "8 Mbit/s", burst = "100 kB", queue.buffer_control = { minimum = "24 KiB", target = "60 kB", maximum = "90 kB" } }"#;
+const UP: &str = concat!(
+    r#"upstream = { rate = "5 Mbit/s", peak = "8 Mbit/s", burst = "100 kB", "#,
+    r#"queue.buffer_control = { minimum = "24 KiB", target = "60 kB", maximum = "90 kB" } }"#,
+);
 const DOWN: &str = r#"downstream = { rate = "50 Mbit/s", queue.buffer_control.target = "300 kB" }"#;
 /// Keys of the line that its modems have where they set nothing themselves. The burst is the same,
 /// because a change keeps the tokens of the bucket.
@@ -380,7 +383,10 @@ fn classifiers_come_back_from_a_file_as_they_are() {
         ]
         [link.cable.docsis.service_flow.down_4]
         direction = "down"
-        match = { vlan = 7, host = "desk", user_priority = "4-7", destination_mac = "02:00:5e:00:00:01" }
+        match.vlan = 7
+        match.host = "desk"
+        match.user_priority = "4-7"
+        match.destination_mac = "02:00:5e:00:00:01"
         [link.cable.docsis.drop]
         drop_8 = { port = 139 }
         [host.six]

@@ -160,7 +160,8 @@ fn a_flow_of_datagrams_has_no_round_trip_and_goodput_of_what_arrived() {
 #[test]
 fn thousands_of_short_flows_leave_nothing_behind() {
     let text = format!(
-        "{LINE}\n[flow.laptop]\nhost = \"laptop\"\napplication = {{ real = {{ idle = \"200 ms\", closed = \"100 ms\" }} }}"
+        "{LINE}\n[flow.laptop]\nhost = \"laptop\"\n\
+         application = {{ real = {{ idle = \"200 ms\", closed = \"100 ms\" }} }}"
     );
     let (mut simulation, [_, addresses]) = {
         let (simulation, v4, v6) = build(&text);
@@ -292,7 +293,8 @@ fn frames_with_damaged_transport_headers_cross_the_line() {
 fn acknowledgements_of_real_connections_are_thinned() {
     let text = LINE.replace("point_to_point", "docsis").replace(
         "up.rate = \"10 Mbit/s\"\ndown.rate = \"10 Mbit/s\"",
-        "preset = \"docsis31\"\nupstream.rate = \"300 kbit/s\"\nupstream.burst = \"3044 B\"\nupstream.ack_acceleration = \"thinned\"",
+        "preset = \"docsis31\"\nupstream.rate = \"300 kbit/s\"\nupstream.burst = \"3044 B\"\n\
+         upstream.ack_acceleration = \"thinned\"",
     );
     let (simulation, addresses, _) = build(&text);
     let mut shape = up(addresses, TCP);

@@ -81,7 +81,13 @@ fn a_real_host_is_enough() {
 
 #[test]
 fn the_resolved_scenario_is_the_same_scenario() {
-    let rich = "duration = '90 s'\n[emulation]\nlateness = '2 ms'\n[link.cable.docsis]\nupstream = { rate = '10 Mbit/s' }\ndownstream.rate = '100 Mbit/s'\n[host.laptop]\nvia = ['cable']\nreal = true\ndscp = 45\naddress = 'fd00::7'\n[host.tv]\nvia = ['cable']\nreal = true\n[host.near]\nrtt = '5 ms'\nreal = true\naddress = '192.0.2.1'\n[host.far]\nrtt = '80 ms'\nreal = true\n[host.old]\nrtt = '30 ms'\n[flow.tv]\napplication = 'voice'\nhost = 'tv'\n[flow.web]\napplication = { real = { idle = '10 s' } }\nhost = 'laptop'\npeers = ['near']\n";
+    let rich = "duration = '90 s'\n[emulation]\nlateness = '2 ms'\n[link.cable.docsis]\n\
+                upstream = { rate = '10 Mbit/s' }\ndownstream.rate = '100 Mbit/s'\n[host.laptop]\n\
+                via = ['cable']\nreal = true\ndscp = 45\naddress = 'fd00::7'\n[host.tv]\n\
+                via = ['cable']\nreal = true\n[host.near]\nrtt = '5 ms'\nreal = true\n\
+                address = '192.0.2.1'\n[host.far]\nrtt = '80 ms'\nreal = true\n[host.old]\n\
+                rtt = '30 ms'\n[flow.tv]\napplication = 'voice'\nhost = 'tv'\n[flow.web]\n\
+                application = { real = { idle = '10 s' } }\nhost = 'laptop'\npeers = ['near']\n";
     for text in [HOME, rich] {
         let scenario = right(text, &[]);
         let json = scenario.to_json();
@@ -148,13 +154,15 @@ fn a_host_that_is_not_real_leaves_nothing_behind() {
     assert_eq!(off.real_hosts(), []);
     assert_eq!(resolved(&off)["duration"], json!("60 s"));
     assert_eq!(resolved(&off).get("emulation"), None);
-    let whole = "[host.server]\nrtt = '5 ms'\nreal = true\n[flow.mine]\napplication = 'real'\nhost = 'laptop'\n";
+    let whole = "[host.server]\nrtt = '5 ms'\nreal = true\n[flow.mine]\napplication = 'real'\n\
+                 host = 'laptop'\n";
     let off = right(&format!("{text}{whole}"), &[("host.laptop.real", "false")]);
     assert_eq!(names(&off), ["upload"]);
     assert_eq!(off.real_hosts(), []);
     assert_eq!(
         error("", &[("host.laptop.real", "false")]),
-        "flow: a scenario needs at least one [flow.NAME…], and with host.laptop.real=false none is left (from --set host.laptop.real=false)"
+        "flow: a scenario needs at least one [flow.NAME…], and with host.laptop.real=false none is \
+         left (from --set host.laptop.real=false)"
     );
 }
 
@@ -196,17 +204,21 @@ const REFUSED: [(&str, (&str, &str), &str); 21] = [
         "flow.mine.host: \"tv\" is not real: expected a host with real = true",
     ),
     (
-        "[flow.a]\napplication = 'real'\nhost = 'laptop'\n[flow.b]\napplication = 'real'\nhost = 'laptop'\n",
+        "[flow.a]\napplication = 'real'\nhost = 'laptop'\n[flow.b]\napplication = 'real'\n\
+         host = 'laptop'\n",
         ("seed", "1"),
         "flow.b.host: the packets of the real host \"laptop\" belong to the flow \"a\" already",
     ),
     (
-        "[host.server]\nreal = true\n[host.old]\n[flow.a]\napplication = 'real'\nhost = 'laptop'\npeers = ['server', 'old']\n",
+        "[host.server]\nreal = true\n[host.old]\n[flow.a]\napplication = 'real'\nhost = 'laptop'\n\
+         peers = ['server', 'old']\n",
         ("seed", "1"),
-        "flow.a.peers[1]: \"old\" is no real host in the network (real = true, without via): expected server",
+        "flow.a.peers[1]: \"old\" is no real host in the network (real = true, without via): \
+         expected server",
     ),
     (
-        "[host.tv]\nvia = ['cable']\nreal = true\n[flow.a]\napplication = 'real'\nhost = 'laptop'\npeers = ['tv']\n",
+        "[host.tv]\nvia = ['cable']\nreal = true\n[flow.a]\napplication = 'real'\nhost = 'laptop'\n\
+         peers = ['tv']\n",
         ("seed", "1"),
         "flow.a.peers[0]: \"tv\" is no real host in the network",
     ),
@@ -350,7 +362,10 @@ fn a_real_host_is_one() {
     let street = street.replace("[\"cable\"]", "[\"cable.home\"]");
     let several = parse(&street, &[]).expect_err("it is wrong").to_string();
     assert!(
-        several.contains("host.laptop.via: a real host is one, and at \"cable.home\" there are 3: expected one of them, such as \"cable.home.1\""),
+        several.contains(
+            "host.laptop.via: a real host is one, and at \"cable.home\" there are 3: expected one \
+             of them, such as \"cable.home.1\""
+        ),
         "{several}"
     );
     let one = right(&street, &[("host.laptop.via", "[\"cable.home.2\"]")]);

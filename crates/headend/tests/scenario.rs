@@ -163,15 +163,18 @@ fn an_unreadable_text_is_said_to_be_so_and_where() {
 fn a_value_of_the_wrong_kind_is_named_by_path_line_and_column() {
     assert_eq!(
         error_where("limit = \"100 ms\"", "limit = \"100 parsecs\""),
-        "link.dsl.point_to_point.up.queue.drop_tail.limit: expected a buffer limit such as \"250 ms\", found \"100 parsecs\" (line 9, column 28)"
+        "link.dsl.point_to_point.up.queue.drop_tail.limit: expected a buffer limit such as \"250 \
+         ms\", found \"100 parsecs\" (line 9, column 28)"
     );
     assert_eq!(
         error_where("duration = \"2 s\"", "duration = 2"),
-        "duration: expected a duration or \"unlimited\", such as \"10 ms\", found 2 (line 3, column 12)"
+        "duration: expected a duration or \"unlimited\", such as \"10 ms\", found 2 (line 3, \
+         column 12)"
     );
     assert_eq!(
         error_where("up.delay = \"1 ms\"", "up.delay = true"),
-        "link.dsl.point_to_point.up.delay: expected a duration such as \"10 ms\", found true (line 8, column 12)"
+        "link.dsl.point_to_point.up.delay: expected a duration such as \"10 ms\", found true (line \
+         8, column 12)"
     );
     assert_eq!(
         error_where("title = \"A stream over a plain link\"", "title = [1]"),
@@ -182,15 +185,18 @@ fn a_value_of_the_wrong_kind_is_named_by_path_line_and_column() {
             "up.rate = \"1 Mbit/s\"",
             "up.rate = { steps = [[\"0 s\"]] }"
         ),
-        "link.dsl.point_to_point.up.rate.steps[0]: expected a list of two, found a list of 1 (line 7, column 22)"
+        "link.dsl.point_to_point.up.rate.steps[0]: expected a list of two, found a list of 1 (line \
+         7, column 22)"
     );
     assert_eq!(
         error_where("up.rate = \"1 Mbit/s\"", "up.rate = 5"),
-        "link.dsl.point_to_point.up.rate: expected a rate such as \"10 Mbit/s\", found 5 (line 7, column 11)"
+        "link.dsl.point_to_point.up.rate: expected a rate such as \"10 Mbit/s\", found 5 (line 7, \
+         column 11)"
     );
     assert_eq!(
         error_where("up.rate = \"1 Mbit/s\"", "up.rate = \"1 MBit/s\""),
-        "link.dsl.point_to_point.up.rate: expected a rate such as \"10 Mbit/s\", found \"1 MBit/s\"; did you mean \"1 Mbit/s\"? (line 7, column 11)"
+        "link.dsl.point_to_point.up.rate: expected a rate such as \"10 Mbit/s\", found \"1 \
+         MBit/s\"; did you mean \"1 Mbit/s\"? (line 7, column 11)"
     );
 }
 
@@ -209,11 +215,13 @@ fn an_unknown_key_or_name_is_met_with_what_was_perhaps_meant() {
             "up.queue.drop_tail.limit = \"100 ms\"",
             "up.queue = \"codle\""
         ),
-        "link.dsl.point_to_point.up.queue: unknown name \"codle\"; did you mean \"codel\"? (line 9, column 12)"
+        "link.dsl.point_to_point.up.queue: unknown name \"codle\"; did you mean \"codel\"? (line \
+         9, column 12)"
     );
     assert_eq!(
         error_where("up.queue.drop_tail.limit", "up.queue.drop_tial.limit"),
-        "link.dsl.point_to_point.up.queue.drop_tial: unknown key; did you mean \"drop_tail\"? (line 9, column 10)"
+        "link.dsl.point_to_point.up.queue.drop_tial: unknown key; did you mean \"drop_tail\"? \
+         (line 9, column 10)"
     );
     assert_eq!(
         error_where("point_to_point", "point_to_pont"),
@@ -221,7 +229,8 @@ fn an_unknown_key_or_name_is_met_with_what_was_perhaps_meant() {
     );
     assert_eq!(
         error_where("[flow.stream]", "[flow.stream]\nrtt.sites = \"bosten\""),
-        "flow.stream.rtt.sites: unknown name \"bosten\"; did you mean \"boston\"? (line 13, column 13)"
+        "flow.stream.rtt.sites: unknown name \"bosten\"; did you mean \"boston\"? (line 13, column \
+         13)"
     );
     assert_eq!(
         error_where("duration", "bottleneck = \"dls.up\"\nduration"),
@@ -232,7 +241,8 @@ fn an_unknown_key_or_name_is_met_with_what_was_perhaps_meant() {
             "[flow.stream]",
             "[host.home]\nvia = [\"dls\"]\n[flow.stream]"
         ),
-        "host.home.via[0]: no link port is called \"dls\"; did you mean \"dsl\"? (line 13, column 8)"
+        "host.home.via[0]: no link port is called \"dls\"; did you mean \"dsl\"? (line 13, column \
+         8)"
     );
     assert_eq!(
         error_where("[flow.stream]", "[flow.stream]\nhost = \"home\""),
@@ -280,13 +290,15 @@ fn a_queue_with_no_room_for_a_packet_is_refused() {
     assert_eq!(
         limit("11 ms"),
         format!(
-            "{start} one packet of 1500 B at least (1500 B), found \"11 ms\" (1375 B at 1 Mbit/s) (line 9, column 28)"
+            "{start} one packet of 1500 B at least (1500 B), found \"11 ms\" (1375 B at 1 Mbit/s) \
+             (line 9, column 28)"
         )
     );
     let sized = |line: &str| error_where("up.queue.drop_tail.limit = \"100 ms\"", line);
     assert_eq!(
         sized("up.queue.buffer_control.target = \"1000 B\""),
-        "link.dsl.point_to_point.up.queue.buffer_control: 1024 B at 1 Mbit/s have no room for one packet of 1500 B (1500 B): ask for more (line 9, column 10)"
+        "link.dsl.point_to_point.up.queue.buffer_control: 1024 B at 1 Mbit/s have no room for one \
+         packet of 1500 B (1500 B): ask for more (line 9, column 10)"
     );
     let inside = |queue: &str| sized(&format!("up.queue = {{ {queue} }}"));
     let law = inside("drr = { law = { codel = { limit = \"100 B\" } } }");
@@ -334,7 +346,8 @@ fn without_a_bottleneck_an_override_means_the_up_queue_of_the_only_link() {
 fn two_kinds_where_one_is_due_are_refused() {
     assert_eq!(
         error_where("down.rate", "up.queue.codel.target = \"5 ms\"\ndown.rate"),
-        "link.dsl.point_to_point.up.queue: expected one name, found also \"codel\" (line 9, column 4)"
+        "link.dsl.point_to_point.up.queue: expected one name, found also \"codel\" (line 9, column \
+         4)"
     );
 }
 
@@ -351,7 +364,8 @@ fn times_that_make_no_sense_are_refused() {
     let many = [("flow.stream.count", "10000"), ("duration", "200 h")];
     assert_eq!(
         parse(PLAIN, &many).expect_err("it is too long").to_string(),
-        "duration: expected at most 562949 s for a run of 20002 delay lines (two or more for each of its 10000 flows), found 720000 s (from --set duration=200 h)"
+        "duration: expected at most 562949 s for a run of 20002 delay lines (two or more for each \
+         of its 10000 flows), found 720000 s (from --set duration=200 h)"
     );
     let simulation = right(PLAIN, &[many[0], ("duration", "150 h")]).build(1);
     assert_eq!(simulation.end().as_nanos(), 150 * 3600 * 1_000_000_000);
@@ -452,7 +466,8 @@ fn cells_that_make_no_sense_are_refused() {
 fn a_cell_is_passed_first_and_links_in_one_order() {
     let two = CELL.replace(
         "[host.laptop]",
-        "[link.dsl.point_to_point]\nup.rate = \"1 Mbit/s\"\n[link.core.point_to_point]\nup.rate = \"1 Gbit/s\"\n[host.laptop]",
+        "[link.dsl.point_to_point]\nup.rate = \"1 Mbit/s\"\n[link.core.point_to_point]\n\
+         up.rate = \"1 Gbit/s\"\n[host.laptop]",
     );
     let out = two.replace("[\"wifi.laptop\"]", "[\"wifi.laptop\", \"dsl\", \"core\"]");
     drop(right(&out, &[]));
@@ -962,7 +977,8 @@ fn flows_that_make_no_sense_are_refused() {
 fn an_override_that_makes_something_else_wrong_is_named() {
     assert_eq!(
         error_with("duration", "500 ms"),
-        "warmup: a warm-up of 500 ms leaves nothing to measure of a run of 500 ms (from --set duration=500 ms)"
+        "warmup: a warm-up of 500 ms leaves nothing to measure of a run of 500 ms (from --set \
+         duration=500 ms)"
     );
     // The error names the override that made the scenario wrong. If the text itself is wrong, the
     // error gives the place in the text.
@@ -1029,7 +1045,8 @@ fn classes_of_a_queue_that_no_flow_belongs_to_are_warned_of() {
     // The stream is UDP without a DSCP: it is neither tagged nor TCP, and in no band.
     let all_alike = |key: &str| {
         vec![format!(
-            "{path}.{key}: no packet of this scenario's flows belongs to one of them, so that all are treated alike: give flows a dscp that one takes, or write what it is to take"
+            "{path}.{key}: no packet of this scenario's flows belongs to one of them, so that all \
+             are treated alike: give flows a dscp that one takes, or write what it is to take"
         )]
     };
     assert_eq!(warnings("cbt"), all_alike("cbt.class"));
@@ -1043,7 +1060,8 @@ fn classes_of_a_queue_that_no_flow_belongs_to_are_warned_of() {
     );
     let none =
         |key: &str| format!("{path}.{key}: no packet of this scenario's flows belongs to it");
-    let written = "{ cbt.class = { calls = { match = { dscp = 46 } }, udp = { match = { protocol = \"udp\" } } } }";
+    let written = "{ cbt.class = { calls = { match = { dscp = 46 } }, udp = { match = { protocol = \
+                   \"udp\" } } } }";
     assert_eq!(warnings(written), [none("cbt.class.calls.match")]);
     assert_eq!(
         warnings("{ strict_priority.bands = [[46], [0], []] }"),
@@ -1060,7 +1078,8 @@ fn classes_of_a_queue_that_no_flow_belongs_to_are_warned_of() {
 fn an_error_in_an_override_says_that_it_is_from_there() {
     assert_eq!(
         error_with("flow.strem.rtt", "5 ms"),
-        "flow.strem.rtt: no flow is called \"strem\"; did you mean \"stream\"? (from --set flow.strem.rtt=5 ms)"
+        "flow.strem.rtt: no flow is called \"strem\"; did you mean \"stream\"? (from --set \
+         flow.strem.rtt=5 ms)"
     );
     assert_eq!(
         error_with("flow.stream.tpc.mtu", "1"),
@@ -1075,7 +1094,8 @@ fn an_error_in_an_override_says_that_it_is_from_there() {
     }
     assert_eq!(
         error_with("queue.dualpi2.limit", "1"),
-        "link.dsl.point_to_point.up.queue.dualpi2.limit: expected a buffer limit such as \"250 ms\", found 1 (from --set queue.dualpi2.limit=1)"
+        "link.dsl.point_to_point.up.queue.dualpi2.limit: expected a buffer limit such as \"250 \
+         ms\", found 1 (from --set queue.dualpi2.limit=1)"
     );
     assert!(error_with("seed..x", "1").contains("a dot between two of them"));
 }
@@ -1198,12 +1218,14 @@ fn a_trace_is_read_from_its_file_and_kept() {
     let wrong = |contents: &str| with(contents).expect_err("the trace is wrong").to_string();
     assert_eq!(
         wrong("1\nx\n"),
-        "link.dsl.point_to_point.up.rate.trace: expected a whole number of milliseconds on line 2 of \"cell.up\", found \"x\" (line 7, column 17)"
+        "link.dsl.point_to_point.up.rate.trace: expected a whole number of milliseconds on line 2 \
+         of \"cell.up\", found \"x\" (line 7, column 17)"
     );
     assert!(wrong("").contains("holds no delivery opportunity"));
     assert_eq!(
         wrong("root:x:0:0:root:/root:/bin/sh\n"),
-        "link.dsl.point_to_point.up.rate.trace: expected a whole number of milliseconds on line 1 of \"cell.up\", found \"root:x:0:0:root:/roo…\" (line 7, column 17)"
+        "link.dsl.point_to_point.up.rate.trace: expected a whole number of milliseconds on line 1 \
+         of \"cell.up\", found \"root:x:0:0:root:/roo…\" (line 7, column 17)"
     );
     assert!(wrong("\u{1b}[31m").contains("found \"\\u{1b}[31m\""));
 }
@@ -1379,7 +1401,11 @@ proptest! {
 
     /// The same for a scenario that differs in one place.
     #[test]
-    fn any_change_is_answered_in_one_line(at in 0..PLAIN.len(), length in 0_usize..20, put in "[\\[\\]{}=\".a-z0-9\n -]{0,12}") {
+    fn any_change_is_answered_in_one_line(
+        at in 0..PLAIN.len(),
+        length in 0_usize..20,
+        put in "[\\[\\]{}=\".a-z0-9\n -]{0,12}",
+    ) {
         let end = (at + length).min(PLAIN.len());
         let text = format!("{}{put}{}", &PLAIN[..at], &PLAIN[end..]);
         if let Err(wrong) = parse(&text, &[]) {
@@ -1389,7 +1415,10 @@ proptest! {
 
     /// The same for overrides.
     #[test]
-    fn any_override_is_answered_in_one_line(path in "(duration|queue|flow\\.stream|link\\.dsl)?(\\.[a-z_]{0,8}){0,3}", value in "\\PC{0,20}") {
+    fn any_override_is_answered_in_one_line(
+        path in "(duration|queue|flow\\.stream|link\\.dsl)?(\\.[a-z_]{0,8}){0,3}",
+        value in "\\PC{0,20}",
+    ) {
         if let Err(wrong) = parse(PLAIN, &[(&path, &value)]) {
             prop_assert!(!wrong.to_string().contains('\n'));
         }

@@ -204,7 +204,8 @@ fn bbr_finds_the_rate_and_leaves_the_queue_short() {
             let (utilisation, backlog) = measured(&run(rate, DEEP, &flow));
             let product = f64::from(rate) * 1e3 / 8.0 * f64::from(rtt) / PACKET;
             eprintln!(
-                "{version}: {rate} Mbit/s, {rtt} ms: {backlog:.2} of {product:.0} segments, {utilisation:.4}"
+                "{version}: {rate} Mbit/s, {rtt} ms: {backlog:.2} of {product:.0} segments, \
+                 {utilisation:.4}"
             );
             assert!(utilisation > 0.93, "{version}: {utilisation:.4}");
             assert!(
@@ -241,7 +242,8 @@ fn bbr_does_not_take_every_loss_for_congestion() {
 fn dctcps_queue_is_a_saw_tooth_below_its_threshold() {
     let (rate, rtt, threshold) = (100_u32, 10_u32, 30.0);
     let queue = "up.queue.red = { limit = \"1000 packets\", min_threshold = \"30 packets\", \
-                 max_threshold = \"31 packets\", max_probability = \"100 %\", weight = 1.0, gentle = true }";
+                 max_threshold = \"31 packets\", max_probability = \"100 %\", weight = 1.0, gentle \
+                 = true }";
     let tables = run(
         rate,
         queue,

@@ -305,7 +305,10 @@ impl Outcome {
     }
 
     fn discarded(&self, why: DropReason) -> usize {
-        let is_it = |event: &TraceEvent| matches!(event, TraceEvent::Discarded { reason, .. } if *reason == why);
+        let is_it = |event: &TraceEvent| match event {
+            TraceEvent::Discarded { reason, .. } => *reason == why,
+            _ => false,
+        };
         self.events.iter().filter(|(_, event)| is_it(event)).count()
     }
 }
@@ -722,12 +725,17 @@ fn proactive_grants_spare_a_flow_the_request() {
     };
     let (requested, proactive) = (mean(&delays(0)), mean(&delays(1)));
     assert!(proactive < 0.6 * requested, "{proactive} {requested} ms");
-    let contends = |event: &TraceEvent| matches!(event, TraceEvent::Requested { queue, contention: true, .. } if queue.0 == 1);
+    let contends = |event: &TraceEvent| match event {
+        TraceEvent::Requested {
+            queue, contention, ..
+        } => queue.0 == 1 && *contention,
+        _ => false,
+    };
     assert!(!outcome.events.iter().any(|(_, event)| contends(event)));
 }
 
-/// Delays of a modem's packets behind proactive grants of 5 Mbit/s each millisecond, from the shortest
-/// to the longest, in ms.
+/// Delays of a modem's packets behind proactive grants of 5 Mbit/s each millisecond, from the
+/// shortest to the longest, in ms.
 fn behind_proactive_grants(map_millis: u64, dequeue_at: DequeueAt) -> Vec<f64> {
     let mut plant = Plant::docsis31();
     plant.map_interval = Duration::from_millis(map_millis);
@@ -779,9 +787,9 @@ fn a_proactive_grant_takes_what_waits_when_its_burst_is_prepared_however_long_ma
 fn a_proactive_grant_that_is_filled_when_its_map_arrives_comes_later_with_longer_maps() {
     let mean_of = |map_millis| mean(&behind_proactive_grants(map_millis, DequeueAt::Map));
     let [short, long] = [1, 4].map(mean_of);
-    // Packets arrive anywhere between two MAPs, of 7 or of 29 frames: they wait 11 frames longer for
-    // theirs in the mean. Where the first grant of a MAP lies moves this by up to a grant interval
-    // and its jitter, 10.5 frames, either way.
+    // Packets arrive anywhere between two MAPs, of 7 or of 29 frames: they wait 11 frames longer
+    // for theirs in the mean. Where the first grant of a MAP lies moves this by up to a grant
+    // interval and its jitter, 10.5 frames, either way.
     let frame = Plant::docsis31().upstream_timing().frame.as_secs_f64() * 1e3;
     let longer = (long - short) / frame;
     assert!((longer - 11.0).abs() < 10.5, "{short} {long} ms");

@@ -84,7 +84,8 @@ down = { rate = "17 Mbit/s", queue = "fq_codel" }
         "a link of steps that repeat",
         r#"
 [link.line.point_to_point]
-up.rate = { steps = [["0 s","1 Mbit/s"],["300 ms","5 Mbit/s"],["500 ms","0 bit/s"]], period = "700 ms" }
+up.rate.steps = [["0 s","1 Mbit/s"],["300 ms","5 Mbit/s"],["500 ms","0 bit/s"]]
+up.rate.period = "700 ms"
 down.rate = { steps = [["0 s","1 Mbit/s"],["300 ms","5 Mbit/s"]] }
 "#,
         &["line.up", "line.down"],
@@ -134,8 +135,10 @@ downstream = { rate = "50 Mbit/s", capacity = "20 Mbit/s" }
         r#"
 [link.cable.docsis]
 preset = "docsis31"
-upstream = { rate = "10 Mbit/s", capacity = { steps = [["0 s","4 Mbit/s"],["1 s","20 Mbit/s"]], period = "2 s" } }
-downstream = { rate = "30 Mbit/s", capacity = { steps = [["0 s","10 Mbit/s"],["1 s","60 Mbit/s"]], period = "2 s" } }
+upstream.rate = "10 Mbit/s"
+upstream.capacity = { steps = [["0 s","4 Mbit/s"],["1 s","20 Mbit/s"]], period = "2 s" }
+downstream.rate = "30 Mbit/s"
+downstream.capacity = { steps = [["0 s","10 Mbit/s"],["1 s","60 Mbit/s"]], period = "2 s" }
 "#,
         &[],
     ),
@@ -183,7 +186,8 @@ fn a_full_line_of_any_kind_is_used_to_what_it_could_carry_and_never_beyond() {
                 "host = \"one\"\n"
             };
             let text = format!(
-                "{times}\n{line}\n{host}[flow.flood]\napplication.cbr = {{ rate = \"60 Mbit/s\" }}\ndirection = \"both\"\n{at}"
+                "{times}\n{line}\n{host}[flow.flood]\n\
+                 application.cbr = {{ rate = \"60 Mbit/s\" }}\ndirection = \"both\"\n{at}"
             );
             let tables = Tables::run(&text, 1);
             let queues = tables.texts("queues", "queue");
@@ -215,7 +219,9 @@ warmup = "3.0013 s"
 [link.cable.docsis]
 preset = "docsis31"
 downstream.rate = "50 Mbit/s"
-upstream = { rate = "20 Mbit/s", dequeue_at = "burst", low_latency = { queue_protection = false, aqm_disabled = true } }
+upstream.rate = "20 Mbit/s"
+upstream.dequeue_at = "burst"
+upstream.low_latency = { queue_protection = false, aqm_disabled = true }
 [flow.flood]
 application.cbr.rate = "60 Mbit/s"
 direction = "up"
@@ -225,7 +231,8 @@ dscp = 46
         1.0,
     ),
     (
-        "a call that is silent for nine tenths of its grants: packets of 218 B in six minislots of 48 B less a MAC header",
+        "a call that is silent for nine tenths of its grants: packets of 218 B in six minislots of \
+         48 B less a MAC header",
         r#"
 duration = "100 s"
 [link.cable.docsis]
@@ -290,7 +297,9 @@ warmup = "2 s"
 [link.cable.docsis]
 preset = "docsis31"
 downstream.rate = "50 Mbit/s"
-upstream = { rate = "20 Mbit/s", capacity = "25 Mbit/s", low_latency.scheduling.pgs = { rate = "2 Mbit/s", interval = "4 ms" } }
+upstream.rate = "20 Mbit/s"
+upstream.capacity = "25 Mbit/s"
+upstream.low_latency.scheduling.pgs = { rate = "2 Mbit/s", interval = "4 ms" }
 [flow.game]
 application.cbr = { rate = "8 kbit/s", size = "40 B" }
 direction = "up"
@@ -362,8 +371,9 @@ station.s.count = 6
     for station in 1..=6 {
         write!(
             cell,
-            "[host.h{station}]\nvia = ['wifi.s.{station}']\n[flow.f{station}]\nhost = 'h{station}'\n\
-             application.cbr = {{ rate = '20 Mbit/s', size = '1400 B' }}\ndirection = 'up'\n"
+            "[host.h{station}]\nvia = ['wifi.s.{station}']\n[flow.f{station}]\n\
+             host = 'h{station}'\napplication.cbr = {{ rate = '20 Mbit/s', size = '1400 B' }}\n\
+             direction = 'up'\n"
         )
         .expect("a text takes what is written");
     }

@@ -199,7 +199,8 @@ impl Scope {
         }
         let in_thousands = value::unit(definition).map(|unit| unit.times(1000));
         if written.is_string() && value::read_in(definition, in_thousands, written).is_ok() {
-            refused.expected += "; with data_rate_unit = 1 beside it, rates are counted in kbit/s and may be larger";
+            refused.expected += "; with data_rate_unit = 1 beside it, rates are counted in kbit/s \
+                                 and may be larger";
         }
         refused
     }

@@ -23,8 +23,9 @@ pub fn to_toml(file: &File) -> String {
     };
     let mut page = Page {
         text: format!(
-            "# The configuration file of {whose}, {} bytes, in the order of the file. The number in a\n\
-             # comment is that of the TLV. `headend config encode` makes the file of this text.\n",
+            "# The configuration file of {whose}, {} bytes, in the order of the file. The number \
+             in a\n# comment is that of the TLV. `headend config encode` makes the file of this \
+             text.\n",
             file.encode().len()
         ),
         keys: Some(BTreeSet::new()),

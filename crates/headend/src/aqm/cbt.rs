@@ -204,7 +204,8 @@ impl Config {
             )),
             (Some(threshold), None) => match Unit::of_threshold(threshold, line) {
                 None => Err(format!(
-                    "class.{name}.threshold must be packets, a size or a time: leave it out for a class without one"
+                    "class.{name}.threshold must be packets, a size or a time: leave it out for a \
+                     class without one"
                 )),
                 bounded => Ok(bounded),
             },

@@ -54,8 +54,8 @@ pub struct Config {
     pub target: Duration,
     /// Unit of the drop schedule: about the longest round-trip time of the connections. The delay
     /// must exceed the target for this time before the first drop. The first excess of a run is an
-    /// exception: the packet after the first late one is dropped. Raising it tolerates longer bursts
-    /// and reacts later.
+    /// exception: the packet after the first late one is dropped. Raising it tolerates longer
+    /// bursts and reacts later.
     pub interval: Duration,
     /// Whether CoDel marks ECN-capable packets instead of dropping them. BLUE drops them in any
     /// case.
@@ -224,8 +224,8 @@ impl Schedule {
         false
     }
 
-    /// Starts the schedule when the delay exceeds the target: the first drop comes one gap later, and
-    /// that of a fresh queue with the next packet.
+    /// Starts the schedule when the delay exceeds the target: the first drop comes one gap later,
+    /// and that of a fresh queue with the next packet.
     fn begin(&mut self, now: Instant) {
         self.set_count(self.count.max(1));
         self.drop_next = now;
@@ -621,8 +621,8 @@ mod tests {
         assert_eq!(short(30, 22), [64, 113, 155, 193, 227, 260, 290]);
     }
 
-    /// 12 Mbit/s of UDP of 1250 B for 8 s. The kernel's packet time is up to 0.4 µs longer than that
-    /// of the rate, which is three packets in 8 s.
+    /// 12 Mbit/s of UDP of 1250 B for 8 s. The kernel's packet time is up to 0.4 µs longer than
+    /// that of the rate, which is three packets in 8 s.
     #[test]
     fn a_flood_of_a_fifth_too_much_loses_in_each_second_what_it_does_in_a_kernel() {
         let mut train = Train::usual();

@@ -55,8 +55,8 @@ impl DelayEstimate {
     pub(super) fn check_periodic(self) -> Result<(), String> {
         if self == Self::Omniscient {
             return Err(
-                "delay_estimate \"omniscient\" is for codel_dt alone: it tells what the packet that \
-                 arrives will have waited; expected another estimate"
+                "delay_estimate \"omniscient\" is for codel_dt alone: it tells what the packet \
+                 that arrives will have waited; expected another estimate"
                     .into(),
             );
         }

@@ -302,9 +302,9 @@ impl Aqm for DocsisPie {
 
 /// The data path: RFC 8034 appendix A.3, at each arrival.
 impl DocsisPie {
-    /// `drop_early`: whether a packet of `size` bytes that arrives behind `waiting` must be dropped.
-    /// `share` scales the probability for this packet. The order of the steps is that of the RFC,
-    /// because it affects the result. [`Self::catch_up`] must have been called.
+    /// `drop_early`: whether a packet of `size` bytes that arrives behind `waiting` must be
+    /// dropped. `share` scales the probability for this packet. The order of the steps is that of
+    /// the RFC, because it affects the result. [`Self::catch_up`] must have been called.
     pub(crate) fn drops_early(
         &mut self,
         size: u64,

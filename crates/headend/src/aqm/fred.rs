@@ -13,10 +13,10 @@
 //! for many flows: when the average is above the upper threshold, each flow may still have two
 //! packets. Names are those of the paper: `qlen`, `avgcq`, `maxq`, `minq`, `strike`.
 //!
-//! The CBT paper (§2.3) words the second and third rule otherwise, which `multiplier` does: the share
-//! of a flow is the current queue divided by the active flows. A flow that would have more than
-//! `multiplier` times its share is unresponsive, and limited to its share until it has no packet
-//! left.
+//! The CBT paper (§2.3) words the second and third rule otherwise, which `multiplier` does: the
+//! share of a flow is the current queue divided by the active flows. A flow that would have more
+//! than `multiplier` times its share is unresponsive, and limited to its share until it has no
+//! packet left.
 //!
 //! Choices where the paper is silent: flows are distinguished exactly, by connection. The state of
 //! a flow is deleted when it has no packet left, which bounds the state. A full queue drops the
@@ -123,7 +123,8 @@ impl Config {
             && !(multiplier >= 1.0 && multiplier.is_finite())
         {
             return Err(format!(
-                "multiplier must be 1 or more, found {multiplier}: below it no flow could have its share"
+                "multiplier must be 1 or more, found {multiplier}: below it no flow could have its \
+                 share"
             ));
         }
         let (Limit::Packets(min), Limit::Packets(_)) = (self.min_threshold, self.max_threshold)

@@ -96,8 +96,8 @@ pub struct Config {
     /// Delay up to which the probability decays: by 2 % at each update, if the delay is no longer
     /// than this now and at the last update (appendix A: zero; appendix B: half the target).
     pub decay_below: Duration,
-    /// Whose PIE this is: that of the RFC, whose optional elements are keys, or that of Linux, which
-    /// sets some of them.
+    /// Whose PIE this is: that of the RFC, whose optional elements are keys, or that of Linux,
+    /// which sets some of them.
     pub system: PieSystem,
 }
 

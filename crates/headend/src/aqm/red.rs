@@ -78,9 +78,9 @@ pub struct Config {
     pub victim: Victim,
     /// Whether ECN-capable packets are marked instead of dropped early.
     pub ecn: bool,
-    /// Packets that must wait for the average to count: an arrival that finds fewer passes, as below
-    /// `min_threshold`. With 2, nothing is dropped unless more than one packet waits, as in ns-2 and
-    /// ns-3; the paper has no such rule. Raising it spares bursts on an idle line.
+    /// Packets that must wait for the average to count: an arrival that finds fewer passes, as
+    /// below `min_threshold`. With 2, nothing is dropped unless more than one packet waits, as in
+    /// ns-2 and ns-3; the paper has no such rule. Raising it spares bursts on an idle line.
     pub min_waiting: u64,
     /// Adaptive RED: the law adjusts `max_probability` itself, derives the thresholds and the
     /// weight from the line's rate, and is gentle.
@@ -264,7 +264,8 @@ impl Config {
         let (_, max) = adaptive.thresholds(self.packets_per_second(rate));
         match BacklogLimit::at_rate(self.limit, rate) {
             BacklogLimit::Packets(limit) if max > limit as f64 => Err(format!(
-                "limit (\"{}\") must not be below the upper threshold that adaptive.target gives ({} packets)",
+                "limit (\"{}\") must not be below the upper threshold that adaptive.target gives \
+                 ({} packets)",
                 self.limit,
                 max.ceil()
             )),
@@ -273,8 +274,8 @@ impl Config {
     }
 
     /// The weight that tc derives: the largest power of two with which a burst from an empty queue
-    /// leaves the average below the lower threshold (Floyd and Jacobson 1993 §6, equation 3). tc-red(8)
-    /// recommends the burst.
+    /// leaves the average below the lower threshold (Floyd and Jacobson 1993 §6, equation 3).
+    /// tc-red(8) recommends the burst.
     fn weight_of_burst(&self, rate: Rate) -> f64 {
         let of = |threshold| {
             Unit::of_threshold(threshold, rate).expect("the check wants bounded thresholds")
@@ -331,7 +332,8 @@ pub(super) fn check_thresholds(
     };
     if min_unit != max_unit {
         return Err(format!(
-            "min_threshold (\"{min}\") and max_threshold (\"{max}\") must both be packets, or both sizes or times"
+            "min_threshold (\"{min}\") and max_threshold (\"{max}\") must both be packets, or both \
+             sizes or times"
         ));
     }
     if least >= most {
@@ -1047,8 +1049,8 @@ mod tests {
         });
     }
 
-    /// `tc red` of iproute2 6.1 with these thresholds and packets, and without `burst`: the negative
-    /// logarithm that `tc qdisc show` prints as `ewma`.
+    /// `tc red` of iproute2 6.1 with these thresholds and packets, and without `burst`: the
+    /// negative logarithm that `tc qdisc show` prints as `ewma`.
     #[test]
     fn the_weight_of_linux_is_that_of_tc() {
         for (min, max, packet, ewma) in [

@@ -121,7 +121,10 @@ mod tests {
         #[test]
         fn the_first_is_the_earliest_and_the_lowest_of_equals(
             count in 1_usize..40,
-            changes in prop::collection::vec((0_u32..40, prop::option::weighted(0.8, 0_u64..20)), 1..100),
+            changes in prop::collection::vec(
+                (0_u32..40, prop::option::weighted(0.8, 0_u64..20)),
+                1..100,
+            ),
         ) {
             let mut times = Earliest::new(count);
             let mut model = vec![None; count];

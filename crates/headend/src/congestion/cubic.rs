@@ -288,8 +288,8 @@ impl Epoch {
     }
 
     /// The same in whole segments: the distance from the plateau is rounded towards zero, so that a
-    /// curve less than a segment below the plateau counts as at it. Measured on Linux 6.12 (the test
-    /// below); neither the paper nor the RFC rounds.
+    /// curve less than a segment below the plateau counts as at it. Measured on Linux 6.12 (the
+    /// test below); neither the paper nor the RFC rounds.
     fn in_whole_segments(&self, c: f64, elapsed: Duration) -> f64 {
         (self.above_plateau(c, elapsed).trunc() + self.w_max).floor()
     }

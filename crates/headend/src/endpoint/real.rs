@@ -20,7 +20,8 @@ use crate::wire::real::{self, Header};
 pub(crate) struct Settings {
     /// A flow is closed when no packet was seen for this time.
     pub(crate) idle: Duration,
-    /// A connection is closed this time after both sides have finished, or one has reset the connection.
+    /// A connection is closed this time after both sides have finished, or one has reset the
+    /// connection.
     pub(crate) closed: Duration,
     /// The measure of the round-trip times of connections.
     pub(crate) rtt: Measure,

@@ -47,8 +47,8 @@ pub trait Link: Debug + Send {
     fn visit_channels(&self, now: Instant, visit: &mut dyn FnMut(QueueId, ChannelUse)) {
         let _ = (now, visit);
     }
-    /// Reports the use until `now` of each limit of each queue: see [`LimitUse`]. The limits are the
-    /// same each time, in the same order.
+    /// Reports the use until `now` of each limit of each queue: see [`LimitUse`]. The limits are
+    /// the same each time, in the same order.
     ///
     /// [`LimitUse`]: crate::metrics::utilisation::LimitUse
     fn report_limits(&self, now: Instant, recorder: &mut Recorder);

@@ -70,8 +70,8 @@ impl AirTime {
         }
     }
 
-    /// The share of the last `measured` seconds that the channel of a cell was used for `what`, by a
-    /// station or, without one, by all. NaN of a link that is no cell.
+    /// The share of the last `measured` seconds that the channel of a cell was used for `what`, by
+    /// a station or, without one, by all. NaN of a link that is no cell.
     pub(super) fn share(
         &self,
         link: &str,

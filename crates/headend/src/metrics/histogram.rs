@@ -236,10 +236,14 @@ mod tests {
         /// Buckets and quantiles are those of the reference.
         #[test]
         fn it_agrees_with_an_hdr_histogram(
-            delays in prop::collection::vec((0_u32..40).prop_flat_map(|bits| 0..(1_u64 << bits)), 1..200),
+            delays in prop::collection::vec(
+                (0_u32..40).prop_flat_map(|bits| 0..(1_u64 << bits)),
+                1..200,
+            ),
         ) {
             let mut histogram = Histogram::one_of(1);
-            let mut reference = hdrhistogram::Histogram::<u32>::new_with_bounds(1, LONGEST, 3).expect("the bounds are valid");
+            let reference = hdrhistogram::Histogram::<u32>::new_with_bounds(1, LONGEST, 3);
+            let mut reference = reference.expect("the bounds are valid");
             for &nanos in &delays {
                 histogram.record(Duration::from_nanos(nanos));
                 reference.saturating_record(nanos / UNIT_NS);
@@ -248,7 +252,8 @@ mod tests {
                 .iter_recorded()
                 .map(|bucket| {
                     let value = bucket.value_iterated_to();
-                    let [from, to] = [reference.lowest_equivalent(value), reference.next_non_equivalent(value)];
+                    let from = reference.lowest_equivalent(value);
+                    let to = reference.next_non_equivalent(value);
                     (from * UNIT_NS, to * UNIT_NS, u64::from(bucket.count_at_value()))
                 })
                 .collect();

@@ -193,7 +193,8 @@ impl Config {
         }
         if class.min_burst == 0 || class.max_burst < class.min_burst || class.max_burst > 1000 {
             return Err(format!(
-                "class.{name}: min_burst must be at least 1, max_burst at least min_burst and at most 1000"
+                "class.{name}: min_burst must be at least 1, max_burst at least min_burst and at \
+                 most 1000"
             ));
         }
         if class.limit == Limit::Packets(0) {

@@ -28,7 +28,9 @@ macro_rules! set_limit {
 macro_rules! queues {
     ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal $(with $limit:ident)?,)+) => {
         /// A queue by name, with its parameters.
-        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[derive(
+            Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+        )]
         #[serde(rename_all = "snake_case")]
         pub enum QueueConfig {
             $($(#[$doc])* $variant($config),)+

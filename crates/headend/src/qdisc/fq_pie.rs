@@ -180,7 +180,10 @@ mod tests {
         }
         let log = scene.bench.take_log();
         let of = |wanted: FlowId| {
-            let is_drop = |event: &TraceEvent| matches!(event, TraceEvent::Discarded { packet, .. } if packet.flow == wanted);
+            let is_drop = |event: &TraceEvent| match event {
+                TraceEvent::Discarded { packet, .. } => packet.flow == wanted,
+                _ => false,
+            };
             log.iter().filter(|(_, event)| is_drop(event)).count()
         };
         // 1.1 times what the line carries, for 5 s: 500 packets too many, of which the law leaves a

@@ -15,10 +15,10 @@
 //! because packets that arrive later for other queues are sent before its last packet. The paper
 //! therefore sets the target to 45 ms, where its SFQ-CoDel has 50 ms.
 //!
-//! The depths are in bytes, before the arriving packet is counted. The PIE is that of draft-pan, with
-//! the departure-rate estimator and steps of at most 0.02 above a probability of a tenth; or, with
-//! `law = "docsis_pie"`, the one that became DOCSIS-PIE ([`DocsisPie`]): the paper's plots have "some"
-//! of its changes (§6).
+//! The depths are in bytes, before the arriving packet is counted. The PIE is that of draft-pan,
+//! with the departure-rate estimator and steps of at most 0.02 above a probability of a tenth; or,
+//! with `law = "docsis_pie"`, the one that became DOCSIS-PIE ([`DocsisPie`]): the paper's plots
+//! have "some" of its changes (§6).
 //!
 //! Choices where the paper is silent: `quantum`; `update_interval` (15 or 16 ms there, §4.7); when
 //! the buffer is full, the newest packet of the longest queue is dropped.
@@ -72,8 +72,8 @@ pub struct Config {
     /// 2.5.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
-    /// How long the controller drops nothing after the line has become busy, with `docsis_pie` after
-    /// the first drop. By default 100 ms, with `docsis_pie` 142 ms.
+    /// How long the controller drops nothing after the line has become busy, with `docsis_pie`
+    /// after the first drop. By default 100 ms, with `docsis_pie` 142 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_burst: Option<Duration>,
     /// How the delay is estimated: bytes in the queues, divided by the rate at which they leave.
@@ -103,8 +103,8 @@ pub enum PieLaw {
     /// That of draft-pan-aqm-pie: a probability for each packet, whatever its size.
     #[default]
     Pie,
-    /// That of RFC 8034: probabilities scale with the size of a packet, the distance between drops is
-    /// bounded, and the controller is inactive below a third of the buffer.
+    /// That of RFC 8034: probabilities scale with the size of a packet, the distance between drops
+    /// is bounded, and the controller is inactive below a third of the buffer.
     DocsisPie,
 }
 
@@ -228,8 +228,8 @@ impl ControlLaw {
         }
     }
 
-    /// Whether `packet`, which arrives behind `waiting`, must be dropped. It is marked instead where
-    /// the law may do so.
+    /// Whether `packet`, which arrives behind `waiting`, must be dropped. It is marked instead
+    /// where the law may do so.
     fn refuses(
         &mut self,
         packet: &mut Packet,
@@ -561,7 +561,14 @@ mod tests {
         }
         let log = bench.take_log();
         let drops = |wanted: FlowId, reason| {
-            let is_drop = |event: &TraceEvent| matches!(event, TraceEvent::Discarded { packet, reason: why, .. } if packet.flow == wanted && *why == reason);
+            let is_drop = |event: &TraceEvent| match event {
+                TraceEvent::Discarded {
+                    packet,
+                    reason: why,
+                    ..
+                } => packet.flow == wanted && *why == reason,
+                _ => false,
+            };
             log.iter().filter(|(_, event)| is_drop(event)).count()
         };
         let of_flood = drops(flood, DropReason::Congested);

@@ -175,7 +175,8 @@ impl Names<'_> {
             0 => Err(unknown(path, "flow, host or queue", text, self.known(text))),
             _ => {
                 let why = format!(
-                    "a flow and a host are called \"{text}\": \"{text}.host\" and \"{text}.peer\" are the flow's ends"
+                    "a flow and a host are called \"{text}\": \"{text}.host\" and \"{text}.peer\" \
+                     are the flow's ends"
                 );
                 Err(ScenarioError::invalid(path, why))
             }

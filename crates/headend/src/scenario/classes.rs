@@ -80,7 +80,8 @@ fn warn(path: &str, sorters: Vec<Sorter>, groups: &[&GroupPlan], found: &mut BTr
             }));
         } else if idle.len() == sorter.classes.len() && !groups.is_empty() {
             found.insert(format!(
-                "{path}.{}: no packet of this scenario's flows belongs to one of them, so that all are treated alike: give flows a dscp that one takes, or write what it is to take",
+                "{path}.{}: no packet of this scenario's flows belongs to one of them, so that all \
+                 are treated alike: give flows a dscp that one takes, or write what it is to take",
                 sorter.key
             ));
         }

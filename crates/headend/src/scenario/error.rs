@@ -271,7 +271,8 @@ mod tests {
         }));
         assert_eq!(
             error.to_string(),
-            "flow.upload.rtt: expected a duration such as \"10 ms\", found \"10 parsecs\" (line 6, column 36)"
+            "flow.upload.rtt: expected a duration such as \"10 ms\", found \"10 parsecs\" (line 6, \
+             column 36)"
         );
     }
 

@@ -133,7 +133,9 @@ impl Text for Address {
 }
 
 impl Text for Network {
-    const EXPECTED: &'static str = "a host's name, or an address with a prefix length or mask such as \"10.0.0.0/24\", \"10.0.0.0/255.0.0.255\" or \"2001:db8::/32\"";
+    const EXPECTED: &'static str = "a host's name, or an address with a prefix length or mask such \
+                                    as \"10.0.0.0/24\", \"10.0.0.0/255.0.0.255\" or \
+                                    \"2001:db8::/32\"";
 
     fn read(text: &str) -> Option<Self> {
         if text.starts_with(|c: char| c.is_ascii_alphabetic()) && !text.contains([':', '/']) {
@@ -182,7 +184,8 @@ impl Text for MacAddress {
 }
 
 impl Text for MacRange {
-    const EXPECTED: &'static str = "an Ethernet address such as \"02:00:5e:00:00:01\", or one with a mask such as \"02:00:5e:00:00:00/ff:ff:ff:00:00:00\"";
+    const EXPECTED: &'static str = "an Ethernet address such as \"02:00:5e:00:00:01\", or one with \
+                                    a mask such as \"02:00:5e:00:00:00/ff:ff:ff:00:00:00\"";
 
     fn read(text: &str) -> Option<Self> {
         let (address, mask) = text.split_once('/').unwrap_or((text, "ff:ff:ff:ff:ff:ff"));
@@ -282,7 +285,11 @@ macro_rules! text {
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string", "format": stringify!($name), "examples": [$example] })
+                json_schema!({
+                    "type": "string",
+                    "format": stringify!($name),
+                    "examples": [$example],
+                })
             }
         })+
     };
@@ -408,7 +415,8 @@ macro_rules! numbered {
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
                 let name = json_schema!({ "type": "string", "enum": <Self as Numbered>::NAMES });
                 let most = <Self as Numbered>::MOST;
-                json_schema!({ "anyOf": [name, { "type": "integer", "minimum": 0, "maximum": most }] })
+                let number = json_schema!({ "type": "integer", "minimum": 0, "maximum": most });
+                json_schema!({ "anyOf": [name, number] })
             }
         })+
     };

@@ -14,9 +14,9 @@
 //!
 //! Each subject has a folder with all three: how it is written (`config.rs`), planned (`plan.rs`)
 //! and built (`build.rs`). The kinds of [`link`] are [`cable`], [`cell`] and [`plain`]; [`flow`]s
-//! run between [`host`]s over links. [`emulation`] is what real hosts need besides. What several subjects have in common is a file beside the
-//! folders: it imports none of them. [`medium`] is what the rest needs of a link, whatever its
-//! kind.
+//! run between [`host`]s over links. [`emulation`] is what real hosts need besides. What several
+//! subjects have in common is a file beside the folders: it imports none of them. [`medium`] is
+//! what the rest needs of a link, whatever its kind.
 //!
 //! Whatever is wrong becomes one [`ScenarioError`].
 

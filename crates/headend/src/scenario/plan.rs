@@ -339,7 +339,8 @@ fn plan_length(raw: &mut Raw) -> Result<Length, ScenarioError> {
             is_unlimited: true,
         },
         TimeLimit::Unlimited => {
-            let why = "expected a time: only a run with real hosts (host.NAME.real = true) ends by itself, with a real program";
+            let why = "expected a time: only a run with real hosts (host.NAME.real = true) ends by \
+                       itself, with a real program";
             return refuse(why.to_owned());
         }
     };
@@ -376,7 +377,8 @@ fn check_names(raw: &Raw) -> Result<(), ScenarioError> {
             let mut off = (raw.host.iter()).filter(|(_, host)| host.is_switched_off());
             let why = match off.next() {
                 Some((host, _)) if what == "flow" => format!(
-                    "a scenario needs at least one [flow.NAME…], and with host.{host}.real=false none is left"
+                    "a scenario needs at least one [flow.NAME…], and with host.{host}.real=false \
+                     none is left"
                 ),
                 _ => format!("a scenario needs at least one [{what}.NAME…]"),
             };
@@ -434,7 +436,8 @@ fn check_lines(
     }
     let most = Duration::from_secs(limit.as_nanos() / 1_000_000_000);
     let why = format!(
-        "expected at most {most} for a run of {count} delay lines (two or more for each of its {} flows), found {}",
+        "expected at most {most} for a run of {count} delay lines (two or more for each of its {} \
+         flows), found {}",
         groups.len(),
         length.duration
     );

@@ -51,9 +51,9 @@ pub(super) fn refuse_foresight(path: &str, config: &QueueConfig) -> Result<(), S
             refuse_foresight(&format!("{path}.law"), law)
         }
         _ if is_omniscient(config) => {
-            let why = "\"omniscient\" needs the only queue of a point_to_point link of constant rate: \
-                       elsewhere nobody can know when a packet will leave; expected departure_rate, \
-                       departure_time or token_buckets";
+            let why = "\"omniscient\" needs the only queue of a point_to_point link of constant \
+                       rate: elsewhere nobody can know when a packet will leave; expected \
+                       departure_rate, departure_time or token_buckets";
             Err(ScenarioError::invalid(
                 format!("{path}.delay_estimate"),
                 why,
@@ -96,7 +96,8 @@ fn check_limit(
     match config.limit_bytes(rate) {
         Some(bytes) if bytes < least => {
             let why = format!(
-                "{bytes} B at {rate} have no room for one packet of {MTU} B ({least} B): ask for more"
+                "{bytes} B at {rate} have no room for one packet of {MTU} B ({least} B): ask for \
+                 more"
             );
             Err(ScenarioError::invalid(path, why))
         }
@@ -123,7 +124,8 @@ pub(super) fn check_room(
                 _ => String::new(),
             };
             let why = format!(
-                "expected room for one packet of {MTU} B at least ({least} B), found \"{limit}\"{at_rate}"
+                "expected room for one packet of {MTU} B at least ({least} B), found \
+                 \"{limit}\"{at_rate}"
             );
             Err(ScenarioError::invalid(path, why))
         }

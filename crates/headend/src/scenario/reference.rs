@@ -38,12 +38,16 @@ const PREFACE: &str = "\
 
 <!-- Made by `make generate` from the doc comments of crates/headend/src. Do not edit. -->
 
-Every key a scenario can hold. The grammar and its reasons: [decision record 0010](../adr/0010-scenario-grammar.md). For editors:
+Every key a scenario can hold. The grammar and its reasons: \
+[decision record 0010](../adr/0010-scenario-grammar.md). For editors:
 [scenario.schema.json](scenario.schema.json).
 
-Values carry units: durations `\"10 ms\"` (ns, us, ms, s, min, h), rates `\"10 Mbit/s\"` (bit/s, kbit/s, Mbit/s, Gbit/s), sizes `\"64 KiB\"` (B, kB, MB, GB by thousands; KiB, MiB, GiB by
-1024), shares `\"10 %\"` or `0.1`, buffer limits as a size, a duration at the line's rate, `\"60 packets\"` or `\"unlimited\"`. Where one of several kinds is
-chosen, its name alone takes all defaults: `queue = \"codel\"` or `queue.codel.target = \"10 ms\"`. `NAME` stands for a name of your own.
+Values carry units: durations `\"10 ms\"` (ns, us, ms, s, min, h), rates `\"10 Mbit/s\"` \
+(bit/s, kbit/s, Mbit/s, Gbit/s), sizes `\"64 KiB\"` (B, kB, MB, GB by thousands; KiB, MiB, GiB by
+1024), shares `\"10 %\"` or `0.1`, buffer limits as a size, a duration at the line's rate, \
+`\"60 packets\"` or `\"unlimited\"`. Where one of several kinds is
+chosen, its name alone takes all defaults: `queue = \"codel\"` or \
+`queue.codel.target = \"10 ms\"`. `NAME` stands for a name of your own.
 
 ## The scenario
 

@@ -229,7 +229,8 @@ impl<T: JsonSchema> JsonSchema for Span<T> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let number = generator.subschema_for::<T>();
-        json_schema!({ "anyOf": [number, { "type": "string", "format": "Span", "examples": ["40-47"] }] })
+        let text = json_schema!({ "type": "string", "format": "Span", "examples": ["40-47"] });
+        json_schema!({ "anyOf": [number, text] })
     }
 }
 

@@ -287,7 +287,8 @@ impl Simulation {
         assert_eq!(
             entered,
             delivered + discarded + held,
-            "packets are conserved: entered = delivered {delivered} + discarded {discarded} + held {held}"
+            "packets are conserved: entered = delivered {delivered} + discarded {discarded} + held \
+             {held}"
         );
     }
 

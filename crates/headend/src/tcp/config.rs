@@ -102,10 +102,10 @@ pub struct Config {
     pub min_rto: Duration,
     /// The quantity that `min_rto` limits.
     pub min_rto_of: MinRtoOf,
-    /// G, the granularity of the clock by which timeouts are kept (RFC 6298 §2.2): four times RTTVAR
-    /// count for at least this much. Round-trip times of a simulation hardly vary. Without this
-    /// margin, a timeout that is as long as the smoothed round-trip time expires whenever a packet is
-    /// delayed a little. `"0 s"`: a clock without steps.
+    /// G, the granularity of the clock by which timeouts are kept (RFC 6298 §2.2): four times
+    /// RTTVAR count for at least this much. Round-trip times of a simulation hardly vary. Without
+    /// this margin, a timeout that is as long as the smoothed round-trip time expires whenever a
+    /// packet is delayed a little. `"0 s"`: a clock without steps.
     pub clock_granularity: Duration,
     /// The longest retransmission timeout, however often it has doubled.
     pub max_rto: Duration,

@@ -5,9 +5,9 @@
 //! paper leaves open is as in Linux 6.18, measured on plain links (its window after each
 //! acknowledgement) and documented with its `tcp_rmem`:
 //!
-//! - The buffer is 128 KiB at first, and the first window 65535 bytes. Each segment that arrives, in
-//!   order or, with SACK, behind a gap, opens the window by two segments, up to what the buffer can
-//!   hold.
+//! - The buffer is 128 KiB at first, and the first window 65535 bytes. Each segment that arrives,
+//!   in order or, with SACK, behind a gap, opens the window by two segments, up to what the buffer
+//!   can hold.
 //! - Once a round trip, the bytes that arrived in it are counted. If they are more than in any
 //!   round trip before, the buffer grows to hold `2·new·(1 + 2·(new − old)/old)`, but not beyond
 //!   `receive_buffer`. It never shrinks.

@@ -799,7 +799,8 @@ mod tests {
                 naive.note_losses();
                 prop_assert_eq!(board.una(), naive.high_ack);
                 prop_assert_eq!(board.pipe(), naive.pipe());
-                prop_assert_eq!(board.first_is_lost(), !naive.segments.is_empty() && naive.shows_loss(naive.high_ack));
+                let is_lost = !naive.segments.is_empty() && naive.shows_loss(naive.high_ack);
+                prop_assert_eq!(board.first_is_lost(), is_lost);
                 let seq = |number: Option<u64>| {
                     number.map(|number| board.segments[(number - board.first) as usize].seq)
                 };

@@ -44,9 +44,9 @@ impl System {
             // tcp(4) and the sources of 4.4 and later: tcp_recvspace, tcp_newreno, delacktime,
             // TCPTV_MIN, slowstart_flightsize; kern.hz, which is 100.
             Self::Freebsd4 => json!({
-                "congestion": "reno", "sack": false, "receive_window": "57344 B", "initial_window": 1,
-                "delayed_ack": "100 ms", "min_rto": "1 s", "clock_granularity": "10 ms",
-                "initial_rto": "3 s", "syn_retries": 3,
+                "congestion": "reno", "sack": false, "receive_window": "57344 B",
+                "initial_window": 1, "delayed_ack": "100 ms", "min_rto": "1 s",
+                "clock_granularity": "10 ms", "initial_rto": "3 s", "syn_retries": 3,
             }),
             // sysctl: net.inet.tcp.autorcvbufmax, ecn_initiate_out, delayed_ack; tcp_dsack_enable
             // of its sources. PRR was RFC 6937's until 2025.
@@ -59,21 +59,24 @@ impl System {
             // are options that a TCP may have, and are off.
             Self::Rfc => json!({
                 "congestion": "cubic", "receive_window": "6 MiB", "initial_window": 10,
-                "delayed_ack": "40 ms", "min_rto": "1 s", "min_rto_of": "timeout", "clock_granularity": "100 ms",
+                "delayed_ack": "40 ms", "min_rto": "1 s", "min_rto_of": "timeout",
+                "clock_granularity": "100 ms",
             }),
             // Microsoft: TCP/IP implementation details of Windows 2000 and Server 2003:
             // GlobalMaxTcpWindowSize, Tcp1323Opts, TcpInitialRTT, TcpMaxConnectRetransmissions.
             Self::WindowsXp => json!({
-                "congestion": "reno", "timestamps": false, "receive_window": "65535 B", "initial_window": 2,
-                "delayed_ack": "200 ms", "min_rto": "300 ms", "initial_rto": "3 s", "syn_retries": 2,
+                "congestion": "reno", "timestamps": false, "receive_window": "65535 B",
+                "initial_window": 2, "delayed_ack": "200 ms", "min_rto": "300 ms",
+                "initial_rto": "3 s", "syn_retries": 2,
             }),
         };
         let mut keys = table(keys);
         if self != Self::Linux {
             // Features that only Linux has.
             for (key, value) in table(json!({
-                "quick_acks": false, "send_buffer": "unlimited", "rack": false, "dsack": false, "prr": "off",
-                "ssthresh_from": "flight_size", "whole_segments": false, "growth_beyond_use": false,
+                "quick_acks": false, "send_buffer": "unlimited", "rack": false, "dsack": false,
+                "prr": "off", "ssthresh_from": "flight_size", "whole_segments": false,
+                "growth_beyond_use": false,
             })) {
                 keys.entry(key).or_insert(value);
             }
@@ -89,7 +92,9 @@ impl System {
             Self::Freebsd4 | Self::Rfc | Self::WindowsXp => "off",
         };
         table(json!({
-            "cubic": { "hystart": hystart, "growth_before_loss": "0 %", "reno_growth_above_prior": true },
+            "cubic": {
+                "hystart": hystart, "growth_before_loss": "0 %", "reno_growth_above_prior": true,
+            },
             "bbr": { "ack_aggregation": false, "quantization": false },
         }))
     }

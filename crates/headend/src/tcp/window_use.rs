@@ -54,8 +54,8 @@ impl WindowUse {
         self.has_sent = true;
     }
 
-    /// A round of sending ended: the window stopped it or something else did. Outstanding is what is
-    /// between `una` and `nxt`.
+    /// A round of sending ended: the window stopped it or something else did. Outstanding is what
+    /// is between `una` and `nxt`.
     #[inline]
     pub(super) fn round_ended(&mut self, limited: bool, una: u64, nxt: u64) {
         self.limited = limited;

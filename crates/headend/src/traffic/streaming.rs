@@ -254,7 +254,8 @@ impl Definition for Config {
             Rule::Buffer(rule) => ensure(
                 rule.reservoir + rule.cushion <= self.buffer,
                 "rule.buffer.cushion",
-                "no more than the buffer leaves beside the reservoir: the highest rate would never be reached",
+                "no more than the buffer leaves beside the reservoir: the highest rate would never \
+                 be reached",
             ),
             Rule::Throughput(rule) => {
                 let safety = rule.safety > 0.0 && rule.safety <= 10.0;

@@ -121,7 +121,8 @@ fn past_link(packet: &Captured<'_>) -> Result<Option<usize>, String> {
         },
         other => {
             return Err(format!(
-                "frames of link type {other} are not read: expected Ethernet, raw IP, Linux cooked or loopback"
+                "frames of link type {other} are not read: expected Ethernet, raw IP, Linux cooked \
+                 or loopback"
             ));
         }
     };

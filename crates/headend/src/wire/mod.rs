@@ -4,8 +4,8 @@
 //!   the network writes them as [pcapng] blocks.
 //! - Reading: [`read`] finds the packets in a capture file, and [`frame`] finds the IP packet in
 //!   each. A run replays their times and sizes.
-//! - Emulation: [`real`] reads and rewrites the headers of real frames, and [`server_name`] finds the
-//!   server's name in them. A [recording] keeps their arrivals.
+//! - Emulation: [`real`] reads and rewrites the headers of real frames, and [`server_name`] finds
+//!   the server's name in them. A [recording] keeps their arrivals.
 //!
 //! The crate `etherparse` builds and parses headers. The file formats are simple enough to be
 //! implemented here, so that every error can state the number of the packet. No code here reads or

@@ -3,10 +3,11 @@
 //!
 //! - IPv4 (RFC 791) with options; IPv6 (RFC 8200) behind hop-by-hop, routing, fragment and
 //!   destination options headers.
-//! - TCP (RFC 9293) with SACK blocks (RFC 2018), UDP (RFC 768), ICMP (RFC 792, RFC 4443). SCTP, DCCP
-//!   and UDP-Lite have the ports of their headers; of other protocols only the number is known.
-//! - Of a fragment, the first one included, only addresses and protocol are read. All fragments of a
-//!   datagram are then of one flow, as in the hash of a Linux host.
+//! - TCP (RFC 9293) with SACK blocks (RFC 2018), UDP (RFC 768), ICMP (RFC 792, RFC 4443). SCTP,
+//!   DCCP and UDP-Lite have the ports of their headers; of other protocols only the number is
+//!   known.
+//! - Of a fragment, the first one included, only addresses and protocol are read. All fragments of
+//!   a datagram are then of one flow, as in the hash of a Linux host.
 //! - A packet whose transport header is damaged or cut off is one of an unknown protocol with that
 //!   number: a router, which reads only the IP header, forwards it.
 //!
@@ -26,8 +27,8 @@ pub struct Header {
     pub addresses: [IpAddr; 2],
     /// The transport protocol.
     pub protocol: Protocol,
-    /// The source and destination port; of ICMP echo the identifier twice; 0 where there is none, as
-    /// in fragments.
+    /// The source and destination port; of ICMP echo the identifier twice; 0 where there is none,
+    /// as in fragments.
     pub ports: [u16; 2],
     /// The DSCP.
     pub dscp: u8,
@@ -80,8 +81,8 @@ pub fn payload<'a>(header: &Header, bytes: &'a [u8]) -> &'a [u8] {
     }
 }
 
-/// How many bytes from the packet's start [`read`] needs: cut off behind them, the packet reads as it
-/// did. All of them if its IP header leaves its length to them.
+/// How many bytes from the packet's start [`read`] needs: cut off behind them, the packet reads as
+/// it did. All of them if its IP header leaves its length to them.
 pub fn needed(bytes: &[u8]) -> usize {
     let has_length = match bytes.first().map_or(0, |first| first >> 4) {
         4 => bytes.get(2..4) != Some(&[0; 2]),
@@ -140,8 +141,8 @@ mod number {
     pub(super) const UDP_LITE: u8 = 136;
 }
 
-/// The lengths of headers in bytes: IPv4 without options, IPv6, TCP without options, UDP, ICMP echo,
-/// and of the ports with which other transport headers begin.
+/// The lengths of headers in bytes: IPv4 without options, IPv6, TCP without options, UDP, ICMP
+/// echo, and of the ports with which other transport headers begin.
 const IPV4: usize = 20;
 const IPV6: usize = 40;
 const TCP: usize = 20;
@@ -251,7 +252,8 @@ fn past_extensions(bytes: &[u8], mut next: u8) -> (u8, usize, bool) {
 }
 
 /// Reads the transport header, which begins where the payload of `header` does, and moves the
-/// payload's beginning behind it. If it is damaged or cut off, only the protocol's `number` is known.
+/// payload's beginning behind it. If it is damaged or cut off, only the protocol's `number` is
+/// known.
 fn read_transport(header: &mut Header, bytes: &[u8], number: u8) {
     let mut whole = *header;
     *header = match fill_transport(&mut whole, bytes) {
@@ -333,8 +335,8 @@ fn segment(fixed: &[u8; TCP], options: &[u8]) -> Segment {
     }
 }
 
-/// The SACK blocks among the options of a segment (RFC 2018 §3), up to the first option whose length
-/// is impossible.
+/// The SACK blocks among the options of a segment (RFC 2018 §3), up to the first option whose
+/// length is impossible.
 fn sack_blocks(mut options: &[u8]) -> SackBlocks {
     const END: u8 = 0;
     const NOP: u8 = 1;
@@ -782,7 +784,8 @@ mod tests {
             prop_assert_eq!(bytes, before);
         }
 
-        /// A packet reads the same however much behind its headers is cut off, whatever is wrong with it.
+        /// A packet reads the same however much behind its headers is cut off, whatever is wrong
+        /// with it.
         #[test]
         fn what_is_needed_of_a_packet_reads_as_the_whole_packet(
             start in prop_oneof![
@@ -827,7 +830,11 @@ mod tests {
         fn no_bytes_break_the_reader(
             start in prop_oneof![
                 Just(datagram()),
-                Just(ipv6(0, &[&[44, 0, 0, 0, 0, 0, 0, 0], &[6, 0, 0, 0, 0, 0, 0, 0]], &[0x50; 40])),
+                Just(ipv6(
+                    0,
+                    &[&[44, 0, 0, 0, 0, 0, 0, 0], &[6, 0, 0, 0, 0, 0, 0, 0]],
+                    &[0x50; 40],
+                )),
                 Just(Vec::new()),
             ],
             noise in prop::collection::vec(any::<u8>(), 0..60),

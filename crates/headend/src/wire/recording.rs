@@ -1,16 +1,16 @@
-//! Recordings: the arrivals of an emulation in a file, from which the run can be repeated in virtual
-//! time.
+//! Recordings: the arrivals of an emulation in a file, from which the run can be repeated in
+//! virtual time.
 //!
 //! A recording is a pcapng file with times in nanoseconds since the start of the run, which other
 //! programs can read:
 //!
 //! - The section's comment is JSON: the version of headend, the number of the format, the seed and
 //!   the resolved scenario.
-//! - Each real host has an interface of its name. The packets of an interface are the frames that its
-//!   host sent, as they arrived.
-//! - The last block holds statistics of the first interface. Its comment is JSON: when the run ended,
-//!   how its frames ended, and a checksum of all blocks before it. It is missing if the run was
-//!   killed, whose recording is used as far as it goes.
+//! - Each real host has an interface of its name. The packets of an interface are the frames that
+//!   its host sent, as they arrived.
+//! - The last block holds statistics of the first interface. Its comment is JSON: when the run
+//!   ended, how its frames ended, and a checksum of all blocks before it. It is missing if the run
+//!   was killed, whose recording is used as far as it goes.
 //!
 //! How flows open, and when they are closed, follows from the frames' headers and simulated time.
 //! A recording needs nothing else, so that a snapshot length leaves all headers whole, however long
@@ -73,8 +73,8 @@ pub struct Ends {
     pub digest: Digest,
 }
 
-/// A number made of other numbers in their order, as FNV-1a for 64 bits (draft-eastlake-fnv §2) makes
-/// it of bytes: a change of one of them always changes it.
+/// A number made of other numbers in their order, as FNV-1a for 64 bits (draft-eastlake-fnv §2)
+/// makes it of bytes: a change of one of them always changes it.
 ///
 /// Of a run's frames it is made of the time, receiver, fate, ECN field, size and headers of each
 /// frame's end. Two runs with the same digest treated the same frames equally.
@@ -150,8 +150,8 @@ impl Recording {
         self.arrivals.last().map_or(Instant::ZERO, |last| last.at)
     }
 
-    /// The arrivals in order of time: when, from which of [`hosts`](Self::hosts), and the bytes that
-    /// were kept. `content` is the file that the recording was read from.
+    /// The arrivals in order of time: when, from which of [`hosts`](Self::hosts), and the bytes
+    /// that were kept. `content` is the file that the recording was read from.
     pub fn arrivals<'a>(
         &'a self,
         content: &'a [u8],
@@ -192,7 +192,8 @@ impl Recording {
         }
         if self.arrivals.is_empty() && self.end.is_none() && self.begins(&names) {
             return refuse(format!(
-                "cut off before the interfaces of all real hosts of its scenario: found {}, expected {}",
+                "cut off before the interfaces of all real hosts of its scenario: found {}, \
+                 expected {}",
                 list(&self.hosts),
                 list(&names)
             ));
@@ -402,9 +403,9 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// The recording of a run of the resolved `scenario` (JSON) with `seed` and these real hosts, in
-    /// the order of their numbers. It keeps `snaplen` bytes of a frame, or more where its headers
-    /// are longer; 0 keeps all.
+    /// The recording of a run of the resolved `scenario` (JSON) with `seed` and these real hosts,
+    /// in the order of their numbers. It keeps `snaplen` bytes of a frame, or more where its
+    /// headers are longer; 0 keeps all.
     pub fn new<'n>(
         seed: u64,
         scenario: &str,
@@ -413,7 +414,8 @@ impl Writer {
     ) -> Self {
         let version = env!("CARGO_PKG_VERSION");
         let comment = format!(
-            "{{\"headend\":\"{version}\",\"recording\":{FORMAT},\"seed\":{seed},\"scenario\":{scenario}}}"
+            "{{\"headend\":\"{version}\",\"recording\":{FORMAT},\"seed\":{seed},\
+             \"scenario\":{scenario}}}"
         );
         let mut out = Vec::with_capacity(ROOM);
         pcapng::section(&format!("headend {version}"), &comment, &mut out);
@@ -697,14 +699,17 @@ mod tests {
         };
         assert_eq!(
             refused(&["phone", "server"]),
-            "the interface \"laptop\" is no real host of its scenario: expected \"phone\", \"server\""
+            "the interface \"laptop\" is no real host of its scenario: expected \"phone\", \
+             \"server\""
         );
         assert_eq!(
             refused(&["server", "laptop"]),
-            "its interfaces are \"laptop\", \"server\": expected the real hosts of its scenario, \"server\", \"laptop\""
+            "its interfaces are \"laptop\", \"server\": expected the real hosts of its scenario, \
+             \"server\", \"laptop\""
         );
         assert!(refused(&[]).ends_with("expected none"));
-        let more = "cut off before the interfaces of all real hosts of its scenario: found \"laptop\", \"server\", expected \"laptop\", \"server\", \"tv\"";
+        let more = "cut off before the interfaces of all real hosts of its scenario: found \
+                    \"laptop\", \"server\", expected \"laptop\", \"server\", \"tv\"";
         assert_eq!(refused(&["laptop", "server", "tv"]), more);
         let found = read(&recording(&[(1, 0)], 0, None)).expect("it is a recording");
         let checked = found.check_hosts(["laptop", "server", "tv"]);

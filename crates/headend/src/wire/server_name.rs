@@ -123,8 +123,8 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// The part whose length is the next number of `count` bytes; what is there of it, if its end is
-    /// cut off.
+    /// The part whose length is the next number of `count` bytes; what is there of it, if its end
+    /// is cut off.
     fn part(&mut self, count: usize) -> Option<Self> {
         let length = self.number(count)?.min(self.0.len());
         self.take(length).map(Self)

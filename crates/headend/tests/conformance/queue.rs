@@ -193,7 +193,10 @@ impl<'a> Run<'a> {
     }
 
     fn discards(&self, wanted: DropReason) -> usize {
-        let is_wanted = |event: &TraceEvent| matches!(event, TraceEvent::Discarded { reason, .. } if *reason == wanted);
+        let is_wanted = |event: &TraceEvent| match event {
+            TraceEvent::Discarded { reason, .. } => *reason == wanted,
+            _ => false,
+        };
         self.trace
             .iter()
             .filter(|(_, event)| is_wanted(event))
@@ -249,7 +252,8 @@ fn schedulers() -> Vec<QueueConfig> {
         "fq_codel = { queues = 2, limit = '8 packets', drop_batch = 3 }",
         "fq_pie = { limit = '5 packets', hash.isolation = 'perfect' }",
         "sfq = { quantum = '0 B', limit = '4 packets' }",
-        "sfq_codel = { queues = 4, limit = '9 kB', hash = { isolation = 'set_associative', ways = 2 } }",
+        "sfq_codel = { queues = 4, limit = '9 kB', hash = { isolation = 'set_associative', ways = \
+         2 } }",
         "sfq_pie = { queues = 2, limit = '9 kB' }",
         "strict_priority = { limit = '3 packets', law = 'codel' }",
     ];

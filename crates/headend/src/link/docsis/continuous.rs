@@ -3,9 +3,9 @@
 //!
 //! The bytes of a flow are a stream that grants cut at any byte. A packet is sent once its last
 //! byte is. Several requests may be outstanding. Packets are dequeued when they are requested, when
-//! the MAP with their grant arrives, or when their burst is prepared ([`DequeueAt`]). An unsolicited
-//! grant that is filled when its burst is prepared carries the packets that wait by then, also those
-//! that came after the MAP.
+//! the MAP with their grant arrives, or when their burst is prepared ([`DequeueAt`]). An
+//! unsolicited grant that is filled when its burst is prepared carries the packets that wait by
+//! then, also those that came after the MAP.
 //!
 //! The [token buckets](super::token_bucket) clear bytes for requests, and only cleared bytes are
 //! sent. The part of a grant that results from rounding up to minislots therefore stays empty.

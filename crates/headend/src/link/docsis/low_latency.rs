@@ -1,9 +1,10 @@
 //! An aggregate service flow with low latency: what its two service flows have in common, at the
 //! modem and at the CMTS.
 //!
-//! Packets of the low-latency flow wait in a queue with [immediate AQM](crate::qdisc::immediate_aqm),
-//! those of the classic flow in one with the coupled DOCSIS-PIE. The two flows share the rate of the
-//! aggregate. While both have packets, the low-latency flow gets `weight`/256 of it.
+//! Packets of the low-latency flow wait in a queue with [immediate
+//! AQM](crate::qdisc::immediate_aqm), those of the classic flow in one with the coupled DOCSIS-PIE.
+//! The two flows share the rate of the aggregate. While both have packets, the low-latency flow
+//! gets `weight`/256 of it.
 //!
 //! Source: CM-SP-MULPIv3.1, Annexes M and O; `docs/models/low_latency.md` lists the rules and where
 //! each is from.
@@ -70,8 +71,8 @@ impl Weight {
         self.weight
     }
 
-    /// Divides `available` units among flows that want so many. Of these, `guaranteed` units are the
-    /// low-latency flow's in any case (proactive grants).
+    /// Divides `available` units among flows that want so many. Of these, `guaranteed` units are
+    /// the low-latency flow's in any case (proactive grants).
     ///
     /// The low-latency flow has `weight`/256 of what both get. What one of the flows does not want
     /// of its part is the other's.
@@ -460,7 +461,10 @@ mod tests {
         /// A division gives no more than there is, nor more than is wanted, and wastes nothing.
         #[test]
         fn nothing_is_wasted(
-            steps in prop::collection::vec((0_u64..3000, 0_u64..3000, 0_u64..3000, 0_u64..50), 1..50),
+            steps in prop::collection::vec(
+                (0_u64..3000, 0_u64..3000, 0_u64..3000, 0_u64..50),
+                1..50,
+            ),
             weight in 1_u8..=255,
         ) {
             let mut weight = Weight::new(weight);

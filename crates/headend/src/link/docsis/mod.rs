@@ -86,6 +86,11 @@ pub struct DocsisLink {
 /// Token of the wake-up for a change. Neither direction uses this value.
 const CHANGE: u64 = u64::MAX;
 
+/// Whether packets enter the upstream at this port.
+fn is_upstream(port: Port) -> bool {
+    port.0.is_multiple_of(2)
+}
+
 impl DocsisLink {
     /// Puts the two directions together. `modem_ports` are in the order of
     /// the modems, and refer to their `classifiers`, if they have any.
@@ -120,7 +125,7 @@ impl DocsisLink {
         let Some(classifiers) = modem_port.classifiers else {
             return Some(modem_port.primary as usize);
         };
-        let seen = Seen::of(cx.header(packet.flow), packet, port.0.is_multiple_of(2));
+        let seen = Seen::of(cx.header(packet.flow), packet, is_upstream(port));
         match self.classifiers[classifiers as usize].classify(&seen) {
             Verdict::Drop => None,
             Verdict::Flow(flow) => Some((modem_port.primary + flow) as usize),
@@ -180,7 +185,7 @@ impl Link for DocsisLink {
     fn arrive(&mut self, port: Port, packet: Packet, cx: &mut Context<'_>) {
         match self.classify(port, &packet, cx) {
             None => cx.discard(packet, DropReason::Filtered),
-            Some(flow) if port.0 & 1 == 0 => self.upstream.arrive(flow, packet, cx),
+            Some(flow) if is_upstream(port) => self.upstream.arrive(flow, packet, cx),
             Some(flow) => self.downstream.arrive(flow, packet, cx),
         }
     }

@@ -189,8 +189,8 @@ pub struct RequestPolicy {
 }
 
 impl RequestPolicy {
-    /// From the bits of the encoding (16), the lowest of which is bit 0. Bits that the model does not
-    /// have are not in it.
+    /// From the bits of the encoding (16), the lowest of which is bit 0. Bits that the model does
+    /// not have are not in it.
     pub fn from_bits(bits: u32) -> Self {
         let is_set = |bit: u32| bits >> bit & 1 == 1;
         Self {

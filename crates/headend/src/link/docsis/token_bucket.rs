@@ -549,8 +549,9 @@ mod tests {
                 for &(end, after) in &log[i..] {
                     let sent = u128::from(after - before) * PER_BYTE;
                     let span = u128::from(end - start);
-                    prop_assert!(sent <= u128::from(sustained) * span + u128::from(burst) * PER_BYTE);
-                    prop_assert!(sent <= u128::from(peak) * span + u128::from(PEAK_BURST) * PER_BYTE);
+                    let [burst, peak_burst] = [burst, PEAK_BURST].map(u128::from);
+                    prop_assert!(sent <= u128::from(sustained) * span + burst * PER_BYTE);
+                    prop_assert!(sent <= u128::from(peak) * span + peak_burst * PER_BYTE);
                 }
             }
         }
@@ -598,8 +599,10 @@ mod tests {
                 for &(end, after) in &log[i..] {
                     let sent = u128::from(after - before) * PER_BYTE;
                     let span = u128::from(end - start);
-                    prop_assert!(sent <= u128::from(sustained) * span + u128::from(burst) * PER_BYTE);
-                    prop_assert!(sent <= u128::from(sustained * 3 / 2) * span + u128::from(PEAK_BURST) * PER_BYTE);
+                    let [burst, peak_burst] = [burst, PEAK_BURST].map(u128::from);
+                    let peak = u128::from(sustained * 3 / 2);
+                    prop_assert!(sent <= u128::from(sustained) * span + burst * PER_BYTE);
+                    prop_assert!(sent <= peak * span + peak_burst * PER_BYTE);
                 }
             }
         }

@@ -176,8 +176,8 @@ impl Upstream {
         Some(self.aggregates[place as usize])
     }
 
-    /// Sets what the queue of a service flow knows of the other flow of its aggregate, if it is part
-    /// of one. This precedes everything that the queue does.
+    /// Sets what the queue of a service flow knows of the other flow of its aggregate, if it is
+    /// part of one. This precedes everything that the queue does.
     fn update_coupling(&mut self, flow: usize, now: Instant) {
         let Some(aggregate) = self.aggregate(flow) else {
             return;
@@ -264,8 +264,8 @@ impl Upstream {
         }
     }
 
-    /// Sets the limits and nominal rate of a service flow. Those of the classic flow of an aggregate
-    /// are the aggregate's.
+    /// Sets the limits and nominal rate of a service flow. Those of the classic flow of an
+    /// aggregate are the aggregate's.
     fn change_limits(&mut self, flow: usize, limits: Limits, rate: Rate, cx: &mut Context<'_>) {
         let place = self.aggregate_of.get(flow).copied().flatten();
         let Some(place) = place.map(|place| place as usize) else {
@@ -339,8 +339,9 @@ impl Upstream {
         visit(flow.id(), so_far);
     }
 
-    /// Reports the use until `now` of the limits of each queue: those of its service flow and of its
-    /// aggregate, and the channel. What MAPs grant ahead of their time counts when they are made.
+    /// Reports the use until `now` of the limits of each queue: those of its service flow and of
+    /// its aggregate, and the channel. What MAPs grant ahead of their time counts when they are
+    /// made.
     pub fn report_limits(&self, now: Instant, recorder: &mut Recorder) {
         let map = self.timing.first_map_after(now).max(self.unmade);
         let came = self.capacity_until(self.timing.allocation_start(map));
@@ -558,8 +559,8 @@ impl Upstream {
         self.expect_next(cx);
     }
 
-    /// The first MAP before `map` that was not made and has an unsolicited grant which a packet that
-    /// arrives now may still use. MAPs are made in order, so it must be made before `map` is.
+    /// The first MAP before `map` that was not made and has an unsolicited grant which a packet
+    /// that arrives now may still use. MAPs are made in order, so it must be made before `map` is.
     fn usable_before(&self, map: u64, now: Instant) -> Option<u64> {
         let from = self.timing.first_map_unprepared(now).max(self.unmade);
         if from >= map {

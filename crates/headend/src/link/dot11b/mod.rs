@@ -640,8 +640,8 @@ impl Link for Cell {
         recorder.air(everybody, AirUse::Idle, now.as_nanos() - busy);
     }
 
-    /// The limit of a node is its data rate. Contention and the overhead of frames are not in it; the
-    /// table `air_time` has them.
+    /// The limit of a node is its data rate. Contention and the overhead of frames are not in it;
+    /// the table `air_time` has them.
     fn report_limits(&self, now: Instant, recorder: &mut Recorder) {
         for node in &self.nodes {
             let (queue, rate) = (node.queue.id(), node.line.rate);

@@ -358,8 +358,8 @@ impl RealFlows {
         (groups.zip(&self.transports)).filter_map(|(group, noted)| Some((group, (*noted)?)))
     }
 
-    /// The packets of a flow with `dscp` are those of the slot `slot` of the flow table from now on.
-    /// True if it is the flow's first slot.
+    /// The packets of a flow with `dscp` are those of the slot `slot` of the flow table from now
+    /// on. True if it is the flow's first slot.
     pub(crate) fn add_slot(&mut self, flow: RealFlowId, dscp: u8, slot: FlowId) -> bool {
         let index = slot.0 as usize;
         if self.slots.len() <= index {

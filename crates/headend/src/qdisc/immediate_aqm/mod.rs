@@ -66,8 +66,8 @@ pub struct Config {
     /// The delays over which marking rises from none to all packets: 2 to this power, in
     /// nanoseconds (`LG_RANGE`, TLV 24.40.5). Raising it makes marking begin at a shorter delay.
     pub range_exponent: u8,
-    /// How the delay of the queue is estimated: `backlog` or `virtual_queue`. The key `estimator` of
-    /// `low_latency` has a default of its own, `virtual_queue` upstream.
+    /// How the delay of the queue is estimated: `backlog` or `virtual_queue`. The key `estimator`
+    /// of `low_latency` has a default of its own, `virtual_queue` upstream.
     pub estimator: Estimator,
     /// Queue protection, in the queue of a low-latency service flow.
     #[serde(skip)]

@@ -1,8 +1,8 @@
 //! The virtual queue (MULPI Annex O): an estimate of the delay for lines that send in bursts.
 //!
-//! Packets on a cable line wait for requests and grants even while the line is idle. Such waits make
-//! the backlog long, although no sender sends too fast. The virtual queue drains at the rate of the
-//! line from the moment a packet arrives, and so shows only what exceeds the rate.
+//! Packets on a cable line wait for requests and grants even while the line is idle. Such waits
+//! make the backlog long, although no sender sends too fast. The virtual queue drains at the rate
+//! of the line from the moment a packet arrives, and so shows only what exceeds the rate.
 //!
 //! A line that is shared may give less than its rate. Each half millisecond, the average backlog is
 //! compared with the one that requests and grants account for. If it is longer, the virtual queue

@@ -79,21 +79,26 @@ fn check_whole(line: Line<'_>, modems: &Modems, members: &[u64]) -> Result<(), S
         };
         if let Some(member) = &flow.aggregate {
             let why = format!(
-                "the two service flows of {} share what a MAP grants, and so their bursts must be fragmented: expected continuous concatenation and fragmentation, or fragmentation",
+                "the two service flows of {} share what a MAP grants, and so their bursts must be \
+                 fragmented: expected continuous concatenation and fragmentation, or fragmentation",
                 member.aggregate.path
             );
             return Err(ScenarioError::invalid(path, why));
         }
         if minislots > most {
             let why = format!(
-                "a burst of {bytes} B that must not be fragmented takes {minislots} minislots, and a MAP has {most} to grant: expected a longer map_interval, a smaller burst or a faster channel"
+                "a burst of {bytes} B that must not be fragmented takes {minislots} minislots, and \
+                 a MAP has {most} to grant: expected a longer map_interval, a smaller burst or a \
+                 faster channel"
             );
             return Err(ScenarioError::invalid(path, why));
         }
         // Where the mean leaves room, some MAP does.
         if minislots as f64 + regular > most as f64 {
             let why = format!(
-                "a burst of {bytes} B that must not be fragmented takes {minislots} minislots, and of the {most} that a MAP has to grant {regular:.1} are given without being asked for: it would never be sent"
+                "a burst of {bytes} B that must not be fragmented takes {minislots} minislots, and \
+                 of the {most} that a MAP has to grant {regular:.1} are given without being asked \
+                 for: it would never be sent"
             );
             return Err(ScenarioError::invalid(path, why));
         }
@@ -178,7 +183,8 @@ fn warn_of_reserved(
     let given = line.rates[direction.index()];
     if sum > u128::from(given.0) {
         warnings.push(format!(
-            "{}: the reserved rates of {count} {}stream service flows come to {}, and the channel has {} to give: they cannot all be kept",
+            "{}: the reserved rates of {count} {}stream service flows come to {}, and the channel \
+             has {} to give: they cannot all be kept",
             line.path,
             direction.name(),
             rounded(sum as f64),
@@ -202,7 +208,8 @@ fn warn_of_rates(line: Line<'_>, modems: &Modems, direction: OneWay, warnings: &
             .filter(|rate| rate.0 as f64 > given.0 as f64 * 1.001);
         if let Some(promised) = promised {
             let warning = format!(
-                "{} is {promised}, and the channel carries {}: that is what the queue gets, whatever its law reckons with",
+                "{} is {promised}, and the channel carries {}: that is what the queue gets, \
+                 whatever its law reckons with",
                 flow.settings.rate.path,
                 rounded(given.0 as f64)
             );

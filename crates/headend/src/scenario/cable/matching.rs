@@ -4,7 +4,7 @@
 //! MULPI leaves open which of two classifiers of equal priority takes a packet that both match. A
 //! scenario in which that happens does not say what is to be simulated.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::change::ChangePlan;
 use super::classifier::{Classifier, RulePlan, rule};
@@ -83,10 +83,6 @@ fn check_names(
 /// The classifiers of a modem in one direction for some time, by service flow.
 type RuleSet<'a> = Vec<(&'a str, &'a [RulePlan])>;
 
-/// The classifiers of a modem's service flows in one direction after a change, each with the place
-/// of its service flow.
-type Rules<'a> = &'a [(usize, Vec<RulePlan>)];
-
 /// A classifier that takes a flow's packets: its priority, none for a default classifier, which is
 /// examined after all others; and its service flow.
 type Taker<'a> = (Option<u8>, &'a str, &'a RulePlan);
@@ -99,94 +95,83 @@ fn check_flows(
     groups: &[GroupPlan],
     warnings: &mut Vec<String>,
 ) -> Result<(), ScenarioError> {
-    let idle =
-        all_rules(modems, changes).filter(|rule| !rule.is_default && !is_default_of_file(rule));
-    let mut idle: BTreeSet<&str> = idle.map(|rule| rule.path.as_str()).collect();
-    let mut later: BTreeMap<(usize, usize), Vec<Rules<'_>>> = BTreeMap::new();
-    for change in changes {
-        if let Some(rules) = &change.rules {
-            let sets = later.entry((change.modem, change.flow.0)).or_default();
-            sets.push(rules);
-        }
-    }
-    let compiled: BTreeMap<&str, Rule> = all_rules(modems, changes)
-        .map(|one| (one.path.as_str(), rule(&one.classifier, hosts)))
+    let rules: BTreeMap<&str, &RulePlan> = all_rules(modems, changes)
+        .map(|rule| (rule.path.as_str(), rule))
         .collect();
-    // The packets of a real host may have any header.
-    let (real, simulated): (Vec<_>, Vec<_>) = groups.iter().partition(|group| group.real.is_some());
-    let any_real = !real.is_empty();
-    for group in simulated {
-        for peer in &group.peers {
-            for (direction, modem, from) in ways(peer, link) {
-                let profile = modems.profile_of(modem);
-                if !has_rules(profile) {
-                    continue;
+    let compiled: BTreeMap<&str, Rule> = (rules.iter())
+        .map(|(&path, one)| (path, rule(&one.classifier, hosts)))
+        .collect();
+    let mut idle = rules;
+    idle.retain(|_, rule| !rule.is_default && !is_default_of_file(rule));
+    let simulated = groups.iter().filter(|group| group.real.is_none());
+    for (group, peer) in simulated.flat_map(|group| group.peers.iter().map(move |one| (group, one)))
+    {
+        for (direction, modem, from) in ways(peer, link) {
+            let profile = modems.profile_of(modem);
+            if !has_rules(profile) {
+                continue;
+            }
+            let drops = profile.drops.iter().filter(|_| direction == 0);
+            let sets = rule_sets(profile, direction, changes, modem);
+            for seen in packets(group, peer, from, direction == 0) {
+                let taken = |rule: &&RulePlan| compiled[rule.path.as_str()].matches(&seen);
+                for rule in drops.clone().filter(taken) {
+                    idle.remove(rule.path.as_str());
                 }
-                for seen in packets(group, peer, from, direction == 0) {
-                    let taken = |rule: &&RulePlan| compiled[rule.path.as_str()].matches(&seen);
-                    let drops = if direction == 0 {
-                        profile.drops.as_slice()
-                    } else {
-                        &[]
-                    };
-                    for rule in drops.iter().filter(taken) {
-                        idle.remove(rule.path.as_str());
-                    }
-                    let flows = &profile.flows[direction];
-                    let at_start = (flows.iter())
-                        .filter(|flow| flow.exists_at_start)
-                        .map(|flow| (flow.name.as_str(), flow.rules.as_slice()));
-                    let mut sets: Vec<RuleSet<'_>> = vec![at_start.collect()];
-                    for rules in later.get(&(modem, direction)).into_iter().flatten() {
-                        let named = rules
-                            .iter()
-                            .map(|(place, rules)| (flows[*place].name.as_str(), rules.as_slice()));
-                        sets.push(named.collect());
-                    }
-                    for set in sets {
-                        let mut takers: Vec<Taker<'_>> = Vec::new();
-                        for (name, rules) in set {
-                            for rule in rules.iter().filter(taken) {
-                                idle.remove(rule.path.as_str());
-                                let written =
-                                    (!rule.is_default).then_some(rule.classifier.priority);
-                                takers.push((written, name, rule));
-                            }
+                for set in &sets {
+                    let mut takers: Vec<Taker<'_>> = Vec::new();
+                    for &(name, rules) in set {
+                        for rule in rules.iter().filter(taken) {
+                            idle.remove(rule.path.as_str());
+                            let written = (!rule.is_default).then_some(rule.classifier.priority);
+                            takers.push((written, name, rule));
                         }
-                        refuse_ambiguity(group, &takers)?;
                     }
+                    refuse_ambiguity(group, &takers)?;
                 }
             }
         }
     }
-    let in_frames: BTreeSet<&str> = all_rules(modems, changes)
-        .filter(|one| missing_in_frames(&one.classifier, hosts, groups).is_some())
-        .map(|one| one.path.as_str())
-        .collect();
-    idle.retain(|path| !any_real || in_frames.contains(path));
-    let missing: BTreeMap<&str, String> = all_rules(modems, changes)
-        .filter_map(|one| Some((one.path.as_str(), missing(&one.classifier, hosts, groups)?)))
-        .collect();
-    let no_packet = idle.into_iter().map(|path| {
-        let advice = missing.get(path).map_or("", String::as_str);
-        format!(
-            "{path}: no packet of this scenario's flows matches, so nothing is classified by it{advice}"
-        )
-    });
-    warnings.extend(no_packet);
+    let any_real = groups.iter().any(|group| group.real.is_some());
+    for (path, RulePlan { classifier, .. }) in idle {
+        let in_frames = missing_in_frames(classifier, hosts, groups);
+        // The packets of a real host may have any header.
+        if any_real && in_frames.is_none() {
+            continue;
+        }
+        let advice = in_frames.or_else(|| missing(classifier, groups));
+        warnings.push(format!(
+            "{path}: no packet of this scenario's flows matches, so nothing is classified by it{}",
+            advice.unwrap_or_default()
+        ));
+    }
     Ok(())
 }
 
-/// What the scenario lacks that a classifier asks for, and how to have it.
-fn missing(
-    classifier: &Classifier,
-    hosts: &BTreeMap<String, HostPlan>,
-    groups: &[GroupPlan],
-) -> Option<String> {
-    let in_frames = missing_in_frames(classifier, hosts, groups);
-    if in_frames.is_some() {
-        return in_frames;
-    }
+/// The classifiers of a modem in one direction: those at the start, and those after each change.
+fn rule_sets<'a>(
+    profile: &'a Profile,
+    direction: usize,
+    changes: &'a [ChangePlan],
+    modem: usize,
+) -> Vec<RuleSet<'a>> {
+    let flows = &profile.flows[direction];
+    let at_start = (flows.iter())
+        .filter(|flow| flow.exists_at_start)
+        .map(|flow| (flow.name.as_str(), flow.rules.as_slice()));
+    let later = (changes.iter())
+        .filter(|change| (change.modem, change.flow.0) == (modem, direction))
+        .filter_map(|change| change.rules.as_ref());
+    let named = later.map(|rules| {
+        let rules = rules.iter();
+        let named = rules.map(|(place, rules)| (flows[*place].name.as_str(), rules.as_slice()));
+        named.collect()
+    });
+    [at_start.collect()].into_iter().chain(named).collect()
+}
+
+/// What no flow has that a classifier asks for, though frames may have it, and how to have it.
+fn missing(classifier: &Classifier, groups: &[GroupPlan]) -> Option<String> {
     let has_mac = classifier.source_mac.is_some()
         || (classifier.destination_mac).is_some_and(|range| range.mask != 0);
     if has_mac {
@@ -225,7 +210,8 @@ fn missing_in_frames(
     let mut found = groups.iter().filter_map(|group| group.user_priority);
     (!found.any(|priority| wanted.contains(priority))).then(|| {
         format!(
-            "; no flow's frames are tagged with its user priority: try `--set flow.NAME.user_priority={}`",
+            "; no flow's frames are tagged with its user priority: try `--set \
+             flow.NAME.user_priority={}`",
             wanted.from
         )
     })
@@ -254,7 +240,8 @@ fn refuse_ambiguity(group: &GroupPlan, takers: &[Taker<'_>]) -> Result<(), Scena
         return Ok(());
     };
     let why = format!(
-        "the flow \"{}\" matches both \"{other}\" and \"{first}\", whose classifiers have the same priority, {highest}: give one a higher priority",
+        "the flow \"{}\" matches both \"{other}\" and \"{first}\", whose classifiers have the same \
+         priority, {highest}: give one a higher priority",
         group.name
     );
     Err(ScenarioError::invalid(&rule.path, why))

@@ -141,8 +141,8 @@ fn write_defaults(line: &mut Docsis) {
     }
 }
 
-/// Writes out the queues of the primary service flows. They depend on low latency, so that a service
-/// class or a modem with a `low_latency` of its own has a default queue of its own too.
+/// Writes out the queues of the primary service flows. They depend on low latency, so that a
+/// service class or a modem with a `low_latency` of its own has a default queue of its own too.
 fn write_primary_queues(line: &mut Docsis) {
     let plain = [modem_queue(line.preset), Queue::default()];
     let of_line = [&line.upstream.queue, &line.downstream.queue].map(Option::is_some);
@@ -243,12 +243,14 @@ fn check_names(path: &str, line: &Docsis) -> Result<(), ScenarioError> {
     for (path, name) in names {
         check_name(&path, &name)?;
         if ["up", "down"].contains(&name.as_str()) {
-            let why = "\"up\" and \"down\" are the service flows that every modem has (upstream, downstream)";
+            let why = "\"up\" and \"down\" are the service flows that every modem has (upstream, \
+                       downstream)";
             return Err(ScenarioError::invalid(path, why));
         }
         if is_reserved_name(&name) {
             let why = format!(
-                "\"{name}\" is the low-latency flow that comes with `low_latency`: expected another name"
+                "\"{name}\" is the low-latency flow that comes with `low_latency`: expected \
+                 another name"
             );
             return Err(ScenarioError::invalid(path, why));
         }

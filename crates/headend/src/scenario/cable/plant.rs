@@ -143,7 +143,8 @@ impl Table<'_> {
         )?;
         if rules.max_burst > 0 && rules.max_burst < LEAST_BURST && !rules.fragmentation {
             let why = format!(
-                "expected at least {LEAST_BURST} B, one Ethernet frame with its headers, as nothing is fragmented; found {} B",
+                "expected at least {LEAST_BURST} B, one Ethernet frame with its headers, as \
+                 nothing is fragmented; found {} B",
                 rules.max_burst
             );
             return self.refuse("mac.max_burst", why);
@@ -174,7 +175,8 @@ impl Table<'_> {
     /// What channels and MAC rules require of each other.
     fn together(&self, plant: &Plant) -> Checked {
         if plant.upstream.channels() > 1 && !plant.rules.continuous {
-            let why = "bonded channels carry segments: they need continuous concatenation and fragmentation";
+            let why = "bonded channels carry segments: they need continuous concatenation and \
+                       fragmentation";
             return self.refuse("mac.continuous", why);
         }
         self.room(plant)
@@ -190,7 +192,8 @@ impl Table<'_> {
             return Ok(());
         }
         let why = format!(
-            "{} request opportunities of {} minislots leave too little of a MAP's {all} minislots to grants: expected half of them at most",
+            "{} request opportunities of {} minislots leave too little of a MAP's {all} minislots \
+             to grants: expected half of them at most",
             timing.opportunities, timing.opportunity_minislots
         );
         self.refuse("upstream", why)
@@ -355,11 +358,13 @@ mod tests {
             ),
             (
                 "contention.data_start = 12",
-                "plant.contention.data_start: expected an exponent from 0 to data_end, which is 10, found 12",
+                "plant.contention.data_start: expected an exponent from 0 to data_end, which is \
+                 10, found 12",
             ),
             (
                 "downstream.sc_qam.interleaver_taps = 12",
-                "plant.downstream.sc_qam.interleaver_taps: expected 8, 16, 32, 64 or 128 taps in Annex B, 12 in Annex A, found 12",
+                "plant.downstream.sc_qam.interleaver_taps: expected 8, 16, 32, 64 or 128 taps in \
+                 Annex B, 12 in Annex A, found 12",
             ),
         ];
         for (keys, expected) in table {
@@ -409,7 +414,8 @@ mod tests {
 
     #[test]
     fn a_later_generation_can_be_set_up_as_an_older_one() {
-        let old = "upstream.sc_qam = { channels = 1, ksymbols = 1280, modulation = 'qpsk', minislot_ticks = 8 }";
+        let old = "upstream.sc_qam = { channels = 1, ksymbols = 1280, modulation = 'qpsk', \
+                   minislot_ticks = 8 }";
         assert_eq!(said(Preset::Docsis31, old), "fine");
         let alone = "mac = { continuous = false, piggyback = false }\nupstream.sc_qam.channels = 1";
         assert_eq!(said(Preset::Docsis30, alone), "fine");

@@ -60,7 +60,8 @@ pub(in crate::scenario) fn plan(path: &str, cell: &Dot11b) -> Result<CellPlan, S
         .map(|station| station.rate.unwrap_or(cell.rate))
         .max();
     let Some(fastest) = fastest else {
-        let why = "expected a station at least: [station.NAME] in the cell's table, such as station.laptop = {}";
+        let why = "expected a station at least: [station.NAME] in the cell's table, such as \
+                   station.laptop = {}";
         return Err(ScenarioError::invalid(format!("{path}.station"), why));
     };
     let access_point = plan_queue(&at, &cell.access_point.queue, fastest, Framing::IP)?.clone();

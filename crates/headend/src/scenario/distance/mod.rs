@@ -109,7 +109,8 @@ impl RttFrom {
         match &self.normal {
             Some(normal) if normal.mean < normal.deviation => {
                 let why = format!(
-                    "expected at most the mean, {}: of a wider one too many times would be below zero",
+                    "expected at most the mean, {}: of a wider one too many times would be below \
+                     zero",
                     normal.mean
                 );
                 return Err(("normal.deviation", why));

@@ -112,9 +112,9 @@ impl Document {
         Ok(())
     }
 
-    /// Switches low latency of the bottleneck's cable line, or of the only one, or changes one of its
-    /// keys; `given` is what the override calls it. `named` are the keys of files that overrides
-    /// name. Where a table is written, "on" keeps it, and "2019" changes its preset.
+    /// Switches low latency of the bottleneck's cable line, or of the only one, or changes one of
+    /// its keys; `given` is what the override calls it. `named` are the keys of files that
+    /// overrides name. Where a table is written, "on" keeps it, and "2019" changes its preset.
     fn replace_low_latency(
         &mut self,
         given: &str,
@@ -146,9 +146,10 @@ impl Document {
         Ok(())
     }
 
-    /// Where a line has low latency, or is to have it. The switch is for both directions of the line,
-    /// and of each service class and modem that has low latency of its own or may have it from its
-    /// file. A single key is for those places alone that have low latency, if there is one.
+    /// Where a line has low latency, or is to have it. The switch is for both directions of the
+    /// line, and of each service class and modem that has low latency of its own or may have it
+    /// from its file. A single key is for those places alone that have low latency, if there is
+    /// one.
     fn low_latency_places(&self, line: &str, is_switch: bool, named: &[String]) -> Vec<String> {
         let keys_of = |table: &str| {
             let table = self.at(line).and_then(|line| line.get(table)?.as_object());
@@ -197,7 +198,8 @@ impl Document {
     /// override calls it.
     fn modem_file_key(&self, path: &str, name: &str) -> Result<String, ScenarioError> {
         let refuse = |why: String| Err(ScenarioError::invalid(path, why));
-        let missing = "a file configures a cable modem, and this scenario has no cable line (link.NAME.docsis)";
+        let missing = "a file configures a cable modem, and this scenario has no cable line \
+                       (link.NAME.docsis)";
         let line = self.line_of(path, missing, "config")?;
         let modems = self
             .at(&line)
@@ -214,7 +216,8 @@ impl Document {
                     ""
                 };
                 refuse(format!(
-                    "the line has several modems: expected modem.NAME, with one of the names {}{more}; or {line}.config, for all that have no file of their own",
+                    "the line has several modems: expected modem.NAME, with one of the names \
+                     {}{more}; or {line}.config, for all that have no file of their own",
                     some.join(", ")
                 ))
             }
@@ -225,8 +228,8 @@ impl Document {
         }
     }
 
-    /// The cable line that the short name `path` is about: the bottleneck's, or the only one. `key` is
-    /// what it stands for there; `missing` says that there is none.
+    /// The cable line that the short name `path` is about: the bottleneck's, or the only one. `key`
+    /// is what it stands for there; `missing` says that there is none.
     fn line_of(&self, path: &str, missing: &str, key: &str) -> Result<String, ScenarioError> {
         let refuse = |why: &str| Err(ScenarioError::invalid(path, why));
         let lines: Vec<String> = self.cable_lines().collect();

@@ -26,7 +26,8 @@ pub(in crate::scenario) fn complete(raw: &mut Raw) -> Result<(), ScenarioError> 
     if first(&raw.host, false).is_none() {
         if raw.host.contains_key(SERVER) {
             let why = format!(
-                "expected true: the real host \"{customer}\" needs a real one in the network, and \"{SERVER}\", as that would be called, is none"
+                "expected true: the real host \"{customer}\" needs a real one in the network, and \
+                 \"{SERVER}\", as that would be called, is none"
             );
             return Err(ScenarioError::invalid(format!("host.{SERVER}.real"), why));
         }
@@ -65,7 +66,8 @@ fn refuse_server_alone(hosts: &mut BTreeMap<String, Host>) -> Result<(), Scenari
     let is_off = (hosts.values()).any(|host| !host.via.is_empty() && host.is_switched_off());
     for (name, host) in hosts.iter_mut().filter(|(_, host)| host.is_real()) {
         if !is_off {
-            let why = "expected a real customer's host as well (via = […], real = true): only such a host has flows to it";
+            let why = "expected a real customer's host as well (via = […], real = true): only such \
+                       a host has flows to it";
             return Err(ScenarioError::invalid(format!("host.{name}.real"), why));
         }
         host.real = Some(false);

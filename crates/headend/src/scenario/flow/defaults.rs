@@ -125,6 +125,7 @@ pub(in crate::scenario) fn empty_periods(tree: &Value) -> Option<ScenarioError> 
         let periods = flow.get("periods").and_then(Value::as_array);
         periods.is_some_and(Vec::is_empty)
     })?;
-    let why = "expected a period at least, such as [\"5 s\", \"20 s\"], found an empty list; leave it out for a flow that is always there";
+    let why = "expected a period at least, such as [\"5 s\", \"20 s\"], found an empty list; leave \
+               it out for a flow that is always there";
     Some(ScenarioError::invalid(format!("flow.{name}.periods"), why))
 }

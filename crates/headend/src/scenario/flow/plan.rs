@@ -286,7 +286,8 @@ impl Planner {
             _ => "links",
         };
         let why = format!(
-            "with several {several} a flow must name its host (and [host.NAME] say where it is: via = […])"
+            "with several {several} a flow must name its host (and [host.NAME] say where it is: \
+             via = […])"
         );
         Err(ScenarioError::invalid(path, why))
     }
@@ -372,7 +373,8 @@ impl Planner {
         if !is_real && host.ipv6.is_some() != is_ipv6 {
             let version = |is_ipv6: bool| if is_ipv6 { "IPv6" } else { "IPv4" };
             let why = format!(
-                "\"{name}\" has an {} address and the flow's host an {} one: expected two of one version (host.NAME.address)",
+                "\"{name}\" has an {} address and the flow's host an {} one: expected two of one \
+                 version (host.NAME.address)",
                 version(!is_ipv6),
                 version(is_ipv6)
             );
@@ -441,7 +443,8 @@ fn check_marks(at: &str, flow: &Flow, tcp: &tcp::Config) -> Result<(), ScenarioE
     if let (Some(_), Some(_)) = (flow.ecn, &flow.tcp) {
         let name = flow.application.0.name();
         let why = format!(
-            "expected none: the application \"{name}\" sends no datagrams but uses TCP, where tcp.ecn decides"
+            "expected none: the application \"{name}\" sends no datagrams but uses TCP, where \
+             tcp.ecn decides"
         );
         return Err(ScenarioError::invalid(format!("{at}.ecn"), why));
     }
@@ -530,7 +533,8 @@ pub(in crate::scenario) fn warn_of_base_rtt(
             let round_trip = own.fold(wide, |sum, delay| sum + delay);
             if fast.base_rtt > round_trip + LINKS_TAKE {
                 warnings.push(format!(
-                    "flow.{}.tcp.congestion.fast.base_rtt: {} is longer than the path's own round trip, about {round_trip}: its window grows whatever stands in queues",
+                    "flow.{}.tcp.congestion.fast.base_rtt: {} is longer than the path's own round \
+                     trip, about {round_trip}: its window grows whatever stands in queues",
                     group.name, fast.base_rtt
                 ));
                 break;

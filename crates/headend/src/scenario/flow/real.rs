@@ -26,7 +26,8 @@ pub(super) fn plan(
     let host = flow.host.as_ref().expect("the check has found it");
     if let Some(other) = others.insert(host.clone(), name.to_owned()) {
         let why = format!(
-            "the packets of the real host \"{host}\" belong to the flow \"{other}\" already: expected one flow for each real host"
+            "the packets of the real host \"{host}\" belong to the flow \"{other}\" already: \
+             expected one flow for each real host"
         );
         return refuse("host", why);
     }

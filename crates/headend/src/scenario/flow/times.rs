@@ -61,7 +61,8 @@ fn check_periods(flow: &Flow, duration: Duration) -> Result<(), (String, String)
         }
         if from < earlier {
             return refuse(format!(
-                "a period that begins at {from} comes before the end of the one in front of it, {earlier}"
+                "a period that begins at {from} comes before the end of the one in front of it, \
+                 {earlier}"
             ));
         }
         if from >= duration {

@@ -105,7 +105,8 @@ impl Taken {
         let last = address.saturating_add(plan.count.unwrap_or(1) - 1);
         let is_kept = |&(from, to): &(u32, u32)| from <= last && address <= to;
         if address >> 24 == 0 || KEPT.iter().any(is_kept) {
-            let why = "expected a host's address outside of 0.0.0.0/8, 10.1.0.0 to 10.255.255.255, 198.18.0.0/15 and 224.0.0.0/3, which are kept for other uses";
+            let why = "expected a host's address outside of 0.0.0.0/8, 10.1.0.0 to 10.255.255.255, \
+                       198.18.0.0/15 and 224.0.0.0/3, which are kept for other uses";
             return Err(ScenarioError::invalid(path(name), why));
         }
         let meets = |(from, to, _): &&(u32, u32, String)| *from <= last && address <= *to;
@@ -127,7 +128,8 @@ impl Taken {
         let last = address.saturating_add(u128::from(more));
         let kept = IPV6_SERVERS.address;
         if address == 0 || address >> 120 == 0xff || last >> 80 == kept >> 80 {
-            let why = "expected the address of one host outside of 2001:db8:ffff::/48, which is kept for flows' own servers";
+            let why = "expected the address of one host outside of 2001:db8:ffff::/48, which is \
+                       kept for flows' own servers";
             return Err(ScenarioError::invalid(path(name), why));
         }
         let meets = |(from, to, _): &&(u128, u128, String)| *from <= last && address <= *to;

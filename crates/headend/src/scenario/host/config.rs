@@ -48,8 +48,8 @@ pub struct Host {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tunnel: Option<String>,
     /// A customer's host: the Ethernet address that its frames have at the modem, such as
-    /// `"02:00:5e:00:00:01"`, for classifiers; of several hosts the first one's, the others have the
-    /// following ones. Hosts behind one router have that router's.
+    /// `"02:00:5e:00:00:01"`, for classifiers; of several hosts the first one's, the others have
+    /// the following ones. Hosts behind one router have that router's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mac: Option<MacAddress>,
     /// A customer's host: the user priority (IEEE 802.1p) that its frames are tagged with at the

@@ -71,7 +71,8 @@ fn check_real(name: &str, host: &Host, via: &[Attachment]) -> Result<(), Scenari
             );
         }
         Some(_) if host.real.is_none() => {
-            let why = "expected none: only the packets of real hosts (real = true) are marked so; simulated ones have that of their flow, flow.NAME.dscp";
+            let why = "expected none: only the packets of real hosts (real = true) are marked so; \
+                       simulated ones have that of their flow, flow.NAME.dscp";
             return refuse("dscp", why.to_owned());
         }
         _ => {}
@@ -83,7 +84,8 @@ fn check_real(name: &str, host: &Host, via: &[Attachment]) -> Result<(), Scenari
     let mut several = several.filter_map(|(place, port)| Some((place.count?, port)));
     if let Some((count, port)) = several.next() {
         let why = format!(
-            "a real host is one, and at \"{port}\" there are {count}: expected one of them, such as \"{port}.1\""
+            "a real host is one, and at \"{port}\" there are {count}: expected one of them, such \
+             as \"{port}.1\""
         );
         return refuse("via", why);
     }
@@ -93,7 +95,8 @@ fn check_real(name: &str, host: &Host, via: &[Attachment]) -> Result<(), Scenari
         None => false,
     };
     if is_loopback {
-        let why = "expected an address outside of 127.0.0.0/8 and ::1, which each host has for itself: what is sent there crosses no line";
+        let why = "expected an address outside of 127.0.0.0/8 and ::1, which each host has for \
+                   itself: what is sent there crosses no line";
         return refuse("address", why.to_owned());
     }
     if name == "localhost" {
@@ -142,7 +145,8 @@ fn check_frames(name: &str, host: &Host, count: u32) -> Result<(), ScenarioError
     if [first, last].iter().all(|&mac| MacAddress(mac).is_of_one()) && last <= MacAddress::MAX {
         return Ok(());
     }
-    let why = "expected the Ethernet address of one host, whose first byte is even, not that of a group or of none";
+    let why = "expected the Ethernet address of one host, whose first byte is even, not that of a \
+               group or of none";
     Err(ScenarioError::invalid(path("mac"), why))
 }
 
@@ -181,7 +185,8 @@ fn plan_via(
             && count != other
         {
             let why = format!(
-                "a host at each of {count} cannot be one at each of {other} as well: expected equal counts"
+                "a host at each of {count} cannot be one at each of {other} as well: expected \
+                 equal counts"
             );
             return Err(ScenarioError::invalid(path(position), why));
         }
@@ -205,7 +210,8 @@ fn check_order(
         ))
     };
     if let Some(place) = (1..via.len()).find(|&place| cells.contains(&via[place].link)) {
-        let why = "a station of a cell is the host itself: it comes first, as links are listed from the host outwards";
+        let why = "a station of a cell is the host itself: it comes first, as links are listed \
+                   from the host outwards";
         return refuse(place, why.to_owned());
     }
     for (other, plan) in others {
@@ -219,7 +225,8 @@ fn check_order(
         for (at, place) in known {
             if place < last {
                 let why = format!(
-                    "the host \"{other}\" passes these links the other way about: they are listed from the host outwards"
+                    "the host \"{other}\" passes these links the other way about: they are listed \
+                     from the host outwards"
                 );
                 return refuse(at, why);
             }

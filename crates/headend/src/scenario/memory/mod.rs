@@ -248,7 +248,8 @@ mod tests {
     /// A line at 8 Mbit/s, a million bytes a second, that holds `queue`, with a flow.
     fn line(queue: &str, flow: &str) -> String {
         format!(
-            "duration = '100 s'\nresults.interval = '100 ms'\n[link.line.point_to_point]\nup = {{ rate = '8 Mbit/s', delay = '5 ms', queue = {queue} }}\n[flow.f]\n{flow}\n"
+            "duration = '100 s'\nresults.interval = '100 ms'\n[link.line.point_to_point]\n\
+             up = {{ rate = '8 Mbit/s', delay = '5 ms', queue = {queue} }}\n[flow.f]\n{flow}\n"
         )
     }
 
@@ -306,7 +307,9 @@ mod tests {
 
     #[test]
     fn a_queue_that_no_flow_passes_has_no_rows() {
-        let text = "duration = '10 s'\nresults.interval = '1 s'\n[link.cable.docsis.modem.home]\ncount = 1000\n[host.home]\nvia = ['cable.home']\n[flow.f]\nhost = 'home'\non = '1-3'\napplication = 'ping'\n";
+        let text = "duration = '10 s'\nresults.interval = '1 s'\n[link.cable.docsis.modem.home]\n\
+                    count = 1000\n[host.home]\nvia = ['cable.home']\n[flow.f]\nhost = 'home'\n\
+                    on = '1-3'\napplication = 'ping'\n";
         let parts = parse(text).memory();
         let rows = part(&parts, "results.interval with duration and link");
         assert_eq!(rows.text, "6 queues × 10 intervals × 420 B");
@@ -356,7 +359,8 @@ mod tests {
 
     #[test]
     fn what_is_under_way_is_rate_times_delay() {
-        let flow = "direction = 'down'\nrtt = '20 s'\npath = { jitter = '0 s' }\napplication = { cbr = { rate = '80 Mbit/s', size = '1000 B' } }";
+        let flow = "direction = 'down'\nrtt = '20 s'\npath = { jitter = '0 s' }\n\
+                    application = { cbr = { rate = '80 Mbit/s', size = '1000 B' } }";
         let parts = parse(&line("'drop_tail'", flow)).memory();
         let under_way = part(&parts, "flow.f.rtt");
         assert_eq!(under_way.text, "100000 packets under way × 120 B");
@@ -394,7 +398,9 @@ mod tests {
 
     #[test]
     fn tcp_that_is_far_has_little_time_to_grow() {
-        let flow = "application = 'bulk'\nrtt = '60 s'\ntcp = { receive_window = '1 GiB', send_buffer = 'unlimited', initial_window = 10 }";
+        let flow = "application = 'bulk'\nrtt = '60 s'\n\
+                    tcp = { receive_window = '1 GiB', send_buffer = 'unlimited', initial_window = \
+                    10 }";
         let parts = parse(&line("'none'", flow)).memory();
         let segments = part(&parts, "flow.f.tcp").bytes / 200;
         // A run of 100 s sees two round trips begin.
@@ -403,7 +409,10 @@ mod tests {
 
     #[test]
     fn queues_in_queues_count_with_every_modem() {
-        let text = "duration = '1 s'\n[link.cable.docsis]\nupstream.queue = { fq_codel = { queues = 65536 } }\n[link.cable.docsis.modem.home]\ncount = 100\n[host.home]\nvia = ['cable.home']\n[flow.f]\nhost = 'home'\napplication = 'ping'\n";
+        let text = "duration = '1 s'\n[link.cable.docsis]\n\
+                    upstream.queue = { fq_codel = { queues = 65536 } }\n\
+                    [link.cable.docsis.modem.home]\ncount = 100\n[host.home]\n\
+                    via = ['cable.home']\n[flow.f]\nhost = 'home'\napplication = 'ping'\n";
         let parts = parse(text).memory();
         let queues = &parts[0];
         assert_eq!(
@@ -417,7 +426,8 @@ mod tests {
     fn a_capture_of_whole_packets_holds_what_a_step_of_a_run_brings() {
         let capture = |snaplen: &str| {
             let flow = format!(
-                "application = {{ cbr = {{ size = '9000 B' }} }}\n[results.capture]\npoints = ['f']\nsnaplen = '{snaplen}'"
+                "application = {{ cbr = {{ size = '9000 B' }} }}\n[results.capture]\n\
+                 points = ['f']\nsnaplen = '{snaplen}'"
             );
             part(
                 &parse(&line("'drop_tail'", &flow)).memory(),

@@ -295,7 +295,8 @@ impl<'a> Network<'a> {
             let connections = group.application.connections();
             let segments = segments.ceil();
             let text = format!(
-                "{flows} flows × {connections} connections with {segments} segments outstanding in all × {SEGMENT} B"
+                "{flows} flows × {connections} connections with {segments} segments outstanding in \
+                 all × {SEGMENT} B"
             );
             let keys =
                 format!("flow.{name}.tcp.receive_window, .send_buffer and the queues on the way");

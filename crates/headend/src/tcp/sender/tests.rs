@@ -508,8 +508,7 @@ fn a_timeout_after_a_partial_acknowledgement_halves_what_is_still_outstanding() 
 }
 
 #[test]
-fn a_second_timeout_of_the_same_segment_leaves_the_threshold_and_one_of_the_next_halves_what_is_left()
- {
+fn a_timeout_of_the_same_segment_leaves_the_threshold_and_one_of_the_next_halves_what_is_left() {
     let mut sender = sender(true);
     drain(&mut sender, at(0));
     sender.on_timeout(at(1000));

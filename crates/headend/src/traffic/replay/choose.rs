@@ -84,7 +84,8 @@ fn explain(config: &Config, seen: u64, fitting: u64) -> String {
     match &config.host {
         Some(host) if fitting > 0 => {
             format!(
-                "of its {fitting} packets that fit otherwise, none is between {host} and another host"
+                "of its {fitting} packets that fit otherwise, none is between {host} and another \
+                 host"
             )
         }
         _ => format!("of its {seen} packets, none is an {wanted}").replace("an packet", "a packet"),

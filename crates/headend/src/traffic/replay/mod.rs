@@ -122,7 +122,8 @@ impl Config {
         for packets in [&up, &down] {
             if packets.len() > MOST_PACKETS {
                 let what = format!(
-                    "\"{name}\" has {} packets to replay one way, more than {MOST_PACKETS}: choose by host, protocol or port, or cut it by time (editcap -A -B)",
+                    "\"{name}\" has {} packets to replay one way, more than {MOST_PACKETS}: choose \
+                     by host, protocol or port, or cut it by time (editcap -A -B)",
                     packets.len()
                 );
                 return fault("capture", what);

@@ -77,7 +77,8 @@ impl TryFrom<String> for Packets {
             let Some(packet) = read(part) else {
                 let part = quote(part.trim());
                 return Err(format!(
-                    "packet {number}: expected a time in nanoseconds and a size of 28 to 65535 IP bytes, such as \"20000000 200\", found {part}"
+                    "packet {number}: expected a time in nanoseconds and a size of 28 to 65535 IP \
+                     bytes, such as \"20000000 200\", found {part}"
                 ));
             };
             if packets.last().is_some_and(|&(before, _)| packet.0 < before) {

@@ -57,11 +57,13 @@ impl Site {
     pub fn keys(self) -> Map<String, Value> {
         object(match self {
             Self::AqmStudy => json!({
-                "html": "69307 B", "page": "7 MB", "pause": "5 s", "resources": 100, "servers": 4, "sigma": 1.0,
+                "html": "69307 B", "page": "7 MB", "pause": "5 s", "resources": 100,
+                "servers": 4, "sigma": 1.0,
             }),
             // CM-GL-Buffer §7.2.4. The spread of the sizes and the pause are choices.
             Self::BufferControl => json!({
-                "html": "20 KiB", "page": "354780 B", "pause": "1 s", "resources": 100, "servers": 1, "sigma": 1.0,
+                "html": "20 KiB", "page": "354780 B", "pause": "1 s", "resources": 100,
+                "servers": 1, "sigma": 1.0,
             }),
         })
     }

@@ -1,5 +1,5 @@
-//! An aggregate service flow at the upstream scheduler: the limits that its two flows share, and how
-//! a MAP is divided between them.
+//! An aggregate service flow at the upstream scheduler: the limits that its two flows share, and
+//! how a MAP is divided between them.
 
 use crate::link::docsis::low_latency::{self, Pair, Weight};
 use crate::link::docsis::timing::UpstreamTiming;

@@ -13,9 +13,9 @@
 //! Priority is strict. A request that must not be cut gets nothing while earlier requests leave too
 //! few minislots in every MAP.
 //!
-//! An [aggregate](super::low_latency::Aggregate) counts as one of these flows. Its part is divided between
-//! its two flows by its weight ([`aggregate`]), and its limits hold for both together. Proactive
-//! grants of the low-latency flow count in its part.
+//! An [aggregate](super::low_latency::Aggregate) counts as one of these flows. Its part is divided
+//! between its two flows by its weight ([`aggregate`]), and its limits hold for both together.
+//! Proactive grants of the low-latency flow count in its part.
 //!
 //! A request is considered once the acknowledgement time of the MAP has reached it. A MAP grants
 //! the part of a flow's outstanding requests that the flow's rate limits allow ([`shaper`]). The
@@ -532,8 +532,8 @@ impl Cmts {
         self.flows[flow].share
     }
 
-    /// The first MAP from `from` on with an unsolicited grant for the flow; `None` if it has no such
-    /// grants, or counts as inactive by then.
+    /// The first MAP from `from` on with an unsolicited grant for the flow; `None` if it has no
+    /// such grants, or counts as inactive by then.
     pub fn next_unsolicited(&self, flow: usize, from: u64, timing: &UpstreamTiming) -> Option<u64> {
         let place = self.flows[flow].periodic[GRANTS]?;
         self.periodic[place as usize].next_map(from, timing)
@@ -545,8 +545,8 @@ impl Cmts {
         Some(self.periodic[place as usize].next_poll(at, timing))
     }
 
-    /// The grants without a request of a flow whose nominal time is before `now`, in MAPs that are not
-    /// made.
+    /// The grants without a request of a flow whose nominal time is before `now`, in MAPs that are
+    /// not made.
     pub fn unmade(&self, flow: usize, now: Instant) -> Unmade {
         let place = self.flows[flow].periodic[GRANTS];
         place.map_or(Unmade::default(), |place| {
@@ -951,8 +951,8 @@ impl Cmts {
         left
     }
 
-    /// The flows that share what is given to `index`, in the order of their grants: the flow itself,
-    /// or the flows of its aggregate that have requests.
+    /// The flows that share what is given to `index`, in the order of their grants: the flow
+    /// itself, or the flows of its aggregate that have requests.
     fn served_together(&self, index: usize) -> [Option<usize>; 2] {
         let Some(place) = self.flows[index].aggregate else {
             return [Some(index), None];

@@ -149,8 +149,8 @@ impl Shaper {
         }
     }
 
-    /// The use of both limits until `now`, by which time grants had carried so many bits; `None` for
-    /// a limit that is missing.
+    /// The use of both limits until `now`, by which time grants had carried so many bits; `None`
+    /// for a limit that is missing.
     pub fn limits(&self, now: Instant, passed: f64) -> [Option<LimitUse>; 2] {
         let [at, until] = [now, self.until].map(|time| time.last_tick(self.tick));
         let elapsed = at.since(until);

@@ -38,7 +38,10 @@ macro_rules! channel {
         }
 
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[derive(
+            Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize,
+            schemars::JsonSchema,
+        )]
         #[serde(default, deny_unknown_fields)]
         pub struct $config {
             $(

@@ -130,7 +130,8 @@ fn check_change(path: &str, change: &Change, duration: Duration) -> Result<(), S
             Err(ScenarioError::invalid(format!("{path}.{key}"), why))
         }
         (None, false, None) => {
-            let why = "changes nothing: expected a rate, peak, burst, minimum_reserved, priority, scheduling, match, aqm_disabled or queue, or create or delete";
+            let why = "changes nothing: expected a rate, peak, burst, minimum_reserved, priority, \
+                       scheduling, match, aqm_disabled or queue, or create or delete";
             Err(ScenarioError::invalid(path, why))
         }
         _ => Ok(()),
@@ -160,7 +161,8 @@ fn add_places(
         let mut profile = modems.profiles[old].clone();
         if profile.flows.iter().flatten().any(|one| one.name == *name) {
             let why = format!(
-                "\"{name}\" is or was a service flow of that modem already: expected a name of its own"
+                "\"{name}\" is or was a service flow of that modem already: expected a name of its \
+                 own"
             );
             return Err(ScenarioError::invalid(format!("{path}.service_flow"), why));
         }
@@ -195,7 +197,8 @@ fn one(
     let current = &mut flows[direction][place];
     if current.plan.is_low_latency() {
         let why = format!(
-            "a low-latency flow stays as it is during the run: expected \"{}\", whose rate, peak and burst are those of both flows, or a further service flow",
+            "a low-latency flow stays as it is during the run: expected \"{}\", whose rate, peak \
+             and burst are those of both flows, or a further service flow",
             flows[direction][0].plan.name
         );
         return Err(ScenarioError::invalid(format!("{path}.service_flow"), why));

@@ -107,7 +107,8 @@ fn check_tos(path: &str, tos: &TypeOfService) -> Result<(), ScenarioError> {
         return Ok(());
     }
     let why = format!(
-        "matches nothing: no byte has bits under the mask {mask:#04x} that come to {low:#04x} to {high:#04x}"
+        "matches nothing: no byte has bits under the mask {mask:#04x} that come to {low:#04x} to \
+         {high:#04x}"
     );
     Err(ScenarioError::invalid(path, why))
 }

@@ -1,5 +1,5 @@
-//! Modems and service classes: how they are [written](config), their [layers], the modems' plan, reading a
-//! [modem's file](modem_file), and [writing](export) one from a plan.
+//! Modems and service classes: how they are [written](config), their [layers], the modems' plan,
+//! reading a [modem's file](modem_file), and [writing](export) one from a plan.
 
 mod config;
 mod export;

@@ -75,8 +75,8 @@ pub struct Upstream {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
     /// Low latency (DOCSIS 3.1): a second service flow for packets with ECT(1), CE, DSCP 45 or DSCP
-    /// 46, which shares the rates of this one. `"on"`, `"2019"` (the defaults of the first release),
-    /// `"off"`, or a table of its parameters. Default: `"off"`.
+    /// 46, which shares the rates of this one. `"on"`, `"2019"` (the defaults of the first
+    /// release), `"off"`, or a table of its parameters. Default: `"off"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low_latency: Option<LowLatency>,
 }
@@ -135,8 +135,8 @@ pub struct Downstream {
     /// Latency histogram (TLV 25.40.6): upper edges of its bins, as upstream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_histogram: Option<Vec<Duration>>,
-    /// The CMTS's queue. Default: `drop_tail`; with low latency, `docsis_pie` with a limit of 100 ms
-    /// for the classic flow.
+    /// The CMTS's queue. Default: `drop_tail`; with low latency, `docsis_pie` with a limit of 100
+    /// ms for the classic flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
     /// Low latency (DOCSIS 3.1), as upstream. The classic queue at the CMTS is coupled to the

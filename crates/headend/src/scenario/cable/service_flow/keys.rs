@@ -84,10 +84,10 @@ macro_rules! keys {
 }
 
 keys! {
-    /// All keys that a service flow has. None of them must be given: each table, and each other source
-    /// of keys, gives some. As it stands, this is the table `upstream` of a service class or a modem.
-    /// The other tables are types of their own because each documents its keys and refuses all others;
-    /// the macro `layer` makes them into this one.
+    /// All keys that a service flow has. None of them must be given: each table, and each other
+    /// source of keys, gives some. As it stands, this is the table `upstream` of a service class or
+    /// a modem. The other tables are types of their own because each documents its keys and refuses
+    /// all others; the macro `layer` makes them into this one.
     #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
     #[serde(default, deny_unknown_fields)]
     #[schemars(

@@ -1,5 +1,5 @@
-//! Service flows: how one is [written](config), which [keys] it has from which places, and its plan. With
-//! [low latency](low_latency), the primary one becomes an aggregate of two.
+//! Service flows: how one is [written](config), which [keys] it has from which places, and its
+//! plan. With [low latency](low_latency), the primary one becomes an aggregate of two.
 
 mod channel;
 mod config;

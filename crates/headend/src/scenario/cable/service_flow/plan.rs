@@ -167,7 +167,8 @@ fn check_policy(path: &str, qos: &Qos, direction: OneWay) -> Result<(), Scenario
     if direction == OneWay::Down || !only_contends || !qos.policy.no_contention {
         return Ok(());
     }
-    let why = "a best_effort service flow asks in contention, and could never send: expected false, or a scheduling type with polls or grants";
+    let why = "a best_effort service flow asks in contention, and could never send: expected \
+               false, or a scheduling type with polls or grants";
     Err(ScenarioError::invalid(format!("{path}.no_contention"), why))
 }
 
@@ -235,7 +236,8 @@ fn ack_acceleration(
         return Ok(AckAcceleration::Off);
     };
     if mode != AckAcceleration::Off && channel.direction == OneWay::Down {
-        let why = "modems accelerate acknowledgements they send: expected \"off\" for a downstream service flow";
+        let why = "modems accelerate acknowledgements they send: expected \"off\" for a downstream \
+                   service flow";
         return Err(ScenarioError::invalid(path, why));
     }
     Ok(mode)
@@ -301,8 +303,8 @@ pub(in crate::scenario) fn default_queue(preset: Preset, flow: &ServiceFlow) -> 
     }
 }
 
-/// The default queue of the classic flow of an aggregate: DOCSIS-PIE, to which the low-latency queue
-/// is coupled, with a buffer of 100 ms at the rate of the flow (MULPI Annex O).
+/// The default queue of the classic flow of an aggregate: DOCSIS-PIE, to which the low-latency
+/// queue is coupled, with a buffer of 100 ms at the rate of the flow (MULPI Annex O).
 pub(in crate::scenario) fn classic_queue() -> Queue {
     Named(QueueConfig::DocsisPie(docsis_pie::Config {
         limit: Limit::Time(Duration::from_millis(100)),

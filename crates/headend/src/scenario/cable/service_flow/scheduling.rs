@@ -88,7 +88,8 @@ fn check_proactive(
 ) -> Result<(), ScenarioError> {
     let refuse = |key: &str, why| Err(ScenarioError::invalid(format!("{path}.{key}"), why));
     if grants.rate.0 == 0 && grants.request_interval.is_none() {
-        let why = "expected a rate above zero, found 0 bit/s; without a rate and without a request_interval it is best_effort";
+        let why = "expected a rate above zero, found 0 bit/s; without a rate and without a \
+                   request_interval it is best_effort";
         return refuse("rate", why.to_owned());
     }
     for (key, interval) in [
@@ -112,7 +113,8 @@ fn check_proactive(
         return Ok(());
     }
     let why = format!(
-        "at this rate a grant every {interval} is of {size} B, and a MAP has {most} B to grant on a channel: expected a lower rate or a shorter interval"
+        "at this rate a grant every {interval} is of {size} B, and a MAP has {most} B to grant on \
+         a channel: expected a lower rate or a shorter interval"
     );
     refuse("rate", why)
 }
@@ -135,7 +137,8 @@ fn check_grant_size(
         return Ok(());
     }
     let why = format!(
-        "expected from {least} B, the shortest packet with its headers, to what a MAP has to grant on a channel ({most} B), found {size}"
+        "expected from {least} B, the shortest packet with its headers, to what a MAP has to grant \
+         on a channel ({most} B), found {size}"
     );
     Err(ScenarioError::invalid(path, why))
 }

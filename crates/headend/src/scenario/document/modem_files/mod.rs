@@ -42,8 +42,8 @@ struct Target {
     /// Tables that get its further service flows: a line does not give them to modems that have
     /// a file of their own.
     further: Vec<String>,
-    /// Of a modem whose line has a file too: the line's `upstream` and `downstream` before that file
-    /// was read. The modem has its own file in place of it.
+    /// Of a modem whose line has a file too: the line's `upstream` and `downstream` before that
+    /// file was read. The modem has its own file in place of it.
     line_before: Option<Arc<[Value; 2]>>,
     /// What stands in the document is of a file that was read before, and another file is named.
     is_exchanged: bool,
@@ -317,11 +317,14 @@ fn is_changed_after_signing(bytes: &[u8]) -> bool {
 }
 
 /// What is said of a file whose CM MIC is wrong, and that is simulated.
-const STALE: &str = "its CM MIC (TLV 6) is not that of its content: a modem refuses this file, and no line has these settings";
+const STALE: &str = "its CM MIC (TLV 6) is not that of its content: a modem refuses this file, and \
+                     no line has these settings";
 
 fn refuse_mic(file: &str, table: &str) -> String {
     format!(
-        "expected a CM MIC (TLV 6) that fits the content, found another one, so that a modem refuses the file; `headend config check {file}` says more, and {table}.ignore_mic = true simulates it as it is"
+        "expected a CM MIC (TLV 6) that fits the content, found another one, so that a modem \
+         refuses the file; `headend config check {file}` says more, and {table}.ignore_mic = true \
+         simulates it as it is"
     )
 }
 

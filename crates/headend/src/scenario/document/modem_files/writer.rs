@@ -270,7 +270,8 @@ impl Writer<'_> {
         }
         if !self.kept.is_empty() {
             found.push(format!(
-                "the scenario has read another file before, and the file \"{file}\" leaves open what may be of that: {}",
+                "the scenario has read another file before, and the file \"{file}\" leaves open \
+                 what may be of that: {}",
                 join(&self.kept, ", ", MOST_SAID)
             ));
         }
@@ -804,10 +805,10 @@ impl Writer<'_> {
         }
     }
 
-    /// What the faster of the two rates of the service flow at `path` carries in a time, but room for
-    /// a packet at least, and whether that is another size than the time at the sustained rate.
-    /// The classic service flow of an aggregate has its own rates, or else the aggregate's sustained
-    /// one.
+    /// What the faster of the two rates of the service flow at `path` carries in a time, but room
+    /// for a packet at least, and whether that is another size than the time at the sustained rate.
+    /// The classic service flow of an aggregate has its own rates, or else the aggregate's
+    /// sustained one.
     fn default_bytes(
         &self,
         path: &str,
@@ -972,7 +973,8 @@ fn say_aggregate(aggregate: &Aggregate, members: Members) -> String {
     };
     match aggregate.limit() {
         Some(rate) if members.limited > 0 => format!(
-            "{place}: each of its service flows without a rate of its own gets the aggregate's {rate}; that they share it is not simulated{low_latency}"
+            "{place}: each of its service flows without a rate of its own gets the aggregate's \
+             {rate}; that they share it is not simulated{low_latency}"
         ),
         _ => format!("{place}: that its service flows share limits is not simulated{low_latency}"),
     }

@@ -369,7 +369,10 @@ proptest! {
         weight in 1_u8..=255,
         capacity in 2_000_000_u64..60_000_000,
         redirects in 0_u64..4,
-        steps in prop::collection::vec((0_usize..3, 40_u16..1500, 1_usize..20, 0_u64..20_000), 1..60),
+        steps in prop::collection::vec(
+            (0_usize..3, 40_u16..1500, 1_usize..20, 0_u64..20_000),
+            1..60,
+        ),
     ) {
         let low = own.map_or(Wanted::BEST_EFFORT, Wanted::limited);
         let wanted = [Wanted::BEST_EFFORT, low, Wanted::limited(5 * MBIT)];

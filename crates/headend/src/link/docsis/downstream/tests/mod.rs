@@ -356,7 +356,10 @@ proptest! {
     fn output_obeys_each_flows_limits_and_packets_are_conserved(
         tiers in prop::collection::vec(200_000_u64..30_000_000, 1..5),
         capacity in 2_000_000_u64..60_000_000,
-        steps in prop::collection::vec((0_usize..5, 40_u16..1500, 1_usize..20, 0_u64..20_000), 1..60),
+        steps in prop::collection::vec(
+            (0_usize..5, 40_u16..1500, 1_usize..20, 0_u64..20_000),
+            1..60,
+        ),
     ) {
         let wanted: Vec<Wanted> = tiers.iter().map(|rate| Wanted::limited(*rate)).collect();
         let mut plain = Plain::new(&wanted, capacity);

@@ -149,8 +149,8 @@ impl<'a> Rules<'a> {
     }
 
     /// The fields once for each IP version whose TLVs they need. The default classifiers of low
-    /// latency are written for both versions, whatever addresses the hosts of the scenario have: the
-    /// modem of the file has other hosts behind it.
+    /// latency are written for both versions, whatever addresses the hosts of the scenario have:
+    /// the modem of the file has other hosts behind it.
     fn of_versions(&self, fields: &Fields, is_default: bool) -> Vec<Fields> {
         let versions = match fields.version {
             Some(version) => vec![Some(version)],

@@ -45,8 +45,8 @@ const IMMEDIATE: u8 = 2;
 
 const MICROSECOND: Duration = Duration::from_micros(1);
 
-// Sub-TLVs of vendor-specific TLVs: the vendor's identifier, and the extended CMTS MIC with its HMAC
-// type and bitmap.
+// Sub-TLVs of vendor-specific TLVs: the vendor's identifier, and the extended CMTS MIC with its
+// HMAC type and bitmap.
 const VENDOR: u8 = 43;
 const VENDOR_ID: u8 = 8;
 const EXTENDED_MIC: u8 = 6;
@@ -163,8 +163,8 @@ pub(super) fn queue(
     tlvs
 }
 
-/// The settings of an extended CMTS MIC for a file with these TLVs. It stands in TLV 7, and so covers
-/// all types of the file.
+/// The settings of an extended CMTS MIC for a file with these TLVs. It stands in TLV 7, and so
+/// covers all types of the file.
 pub(super) fn extended_mic(tlvs: &[Tlv]) -> Tlv {
     let types = tlvs.iter().map(|tlv| tlv.number);
     let types = types.chain([CM_MIC, VENDOR]);

@@ -1,8 +1,9 @@
 //! The configuration file of a modem, made from its plan: the way back from keys to TLVs.
 //!
 //! [`service_flow`] writes TLVs 24 and 25, [`queue`] their Buffer Control and AQM encodings,
-//! [`low_latency`] TLVs 70 and 71, [`classifier`] TLVs 22, 23 and 60. A DOCSIS 1.0 modem gets a [`class_of_service`] in place of
-//! service flows. [`docsis_config`] adds the message integrity checks and the end marker.
+//! [`low_latency`] TLVs 70 and 71, [`classifier`] TLVs 22, 23 and 60. A DOCSIS 1.0 modem gets a
+//! [`class_of_service`] in place of service flows. [`docsis_config`] adds the message integrity
+//! checks and the end marker.
 //!
 //! A key that no TLV can express becomes a note. The file describes the modem at the start of the
 //! run.
@@ -191,7 +192,8 @@ fn referred(flows: &[Vec<FlowPlan>; 2]) -> Vec<Referred<'_>> {
         .collect()
 }
 
-/// Notes what further service flows are called in a run with the file, which has only their numbers.
+/// Notes what further service flows are called in a run with the file, which has only their
+/// numbers.
 fn note_names(of: &ModemOf<'_>, flows: &[Referred<'_>], notes: &mut Notes) {
     let modems = &of.plan.modems;
     let own = &modems.all[of.modem];
@@ -210,7 +212,8 @@ fn note_names(of: &ModemOf<'_>, flows: &[Referred<'_>], notes: &mut Notes) {
         let judged = alike.find(|modem| of.bottleneck == Some(&modem.queue_name(of.line, old)));
         if let (Some(modem), Some(bottleneck)) = (judged, of.bottleneck) {
             notes.line(format!(
-                "bottleneck: a run with the file has no queue \"{bottleneck}\": add --set bottleneck={}.",
+                "bottleneck: a run with the file has no queue \"{bottleneck}\": add --set \
+                 bottleneck={}.",
                 modem.queue_name(of.line, &new)
             ));
         }
@@ -218,7 +221,8 @@ fn note_names(of: &ModemOf<'_>, flows: &[Referred<'_>], notes: &mut Notes) {
     }
     if !renamed.is_empty() {
         notes.line(format!(
-            "No TLV names a service flow. In a run with the file, {}; other names draw other random numbers.",
+            "No TLV names a service flow. In a run with the file, {}; other names draw other \
+             random numbers.",
             renamed.join(", ")
         ));
     }

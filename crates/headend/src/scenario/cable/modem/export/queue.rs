@@ -131,7 +131,8 @@ fn note_blocks(limit: ByteCount, path: &str, rate: Rate, notes: &mut Notes) {
         && size != limit
     {
         notes.line(format!(
-            "{path}: in a run with the file, drop_tail of {} B is buffer_control of {} B, as a device has its buffer in blocks of {}.",
+            "{path}: in a run with the file, drop_tail of {} B is buffer_control of {} B, as a \
+             device has its buffer in blocks of {}.",
             limit.0, size.0, control.block
         ));
     }

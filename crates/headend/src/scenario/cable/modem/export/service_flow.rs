@@ -107,7 +107,8 @@ fn class_of<'a>(of: &ModemOf<'_>, one: &Referred<'a>, notes: &mut Notes) -> Opti
     let found = settings.given_paths().into_iter().find_map(class_in);
     if let Some(class) = found.filter(|_| one.flow.aggregate.is_some()) {
         notes.line(format!(
-            "The service class \"{class}\" has low latency, which a file says of an aggregate: its values are written out."
+            "The service class \"{class}\" has low latency, which a file says of an aggregate: its \
+             values are written out."
         ));
         return None;
     }
@@ -116,7 +117,8 @@ fn class_of<'a>(of: &ModemOf<'_>, one: &Referred<'a>, notes: &mut Notes) -> Opti
         return Some(class);
     }
     notes.line(format!(
-        "The name of the service class \"{class}\" is longer than {LONGEST_NAME} bytes: its values are written out."
+        "The name of the service class \"{class}\" is longer than {LONGEST_NAME} bytes: its values \
+         are written out."
     ));
     None
 }

@@ -24,8 +24,8 @@ const IPV4_CONDITIONS: u8 = 9;
 const ETHERNET_CONDITIONS: u8 = 10;
 const VLAN_CONDITIONS: u8 = 11;
 const IPV6_CONDITIONS: u8 = 12;
-/// The mask of the modem's interfaces that packets come from. In the model, all packets of customers
-/// arrive at one interface.
+/// The mask of the modem's interfaces that packets come from. In the model, all packets of
+/// customers arrive at one interface.
 const INTERFACE_MASK: u8 = 13;
 /// The modem itself (bit 0), its cable interface (bit 2) and devices built into it (bits 16 and
 /// further, such as a telephone adapter) as bits of the first bytes of the mask. The most
@@ -93,8 +93,8 @@ pub(super) fn read_classifiers(top: &[Node<'_>], read: &mut ModemFile) -> Result
     Ok(())
 }
 
-/// The note on a classifier that sends packets to the primary service flow. The primary service flow
-/// of the model has no classifiers.
+/// The note on a classifier that sends packets to the primary service flow. The primary service
+/// flow of the model has no classifiers.
 fn primary_note(read: &ModemFile, (direction, priority, place): &(OneWay, u8, TlvPlace)) -> String {
     let further = read
         .flows
@@ -112,7 +112,8 @@ fn primary_note(read: &ModemFile, (direction, priority, place): &(OneWay, u8, Tl
                 count => format!(" (or one of {count} more)"),
             };
             format!(
-                "{start}, whose classifiers are not simulated; packets that {first}{more} matches too leave the primary service flow"
+                "{start}, whose classifiers are not simulated; packets that {first}{more} matches \
+                 too leave the primary service flow"
             )
         }
     }
@@ -302,7 +303,8 @@ fn vlan(node: &Node<'_>, found: &mut Classifier) -> Result<Option<String>, FileE
                 let (from, to) = (bytes[0], bytes[1]);
                 if from > to || to > 7 {
                     return Err(part.refuse(format!(
-                        "expected user priorities from 0 to 7, the lowest first, found {from} and {to}"
+                        "expected user priorities from 0 to 7, the lowest first, found {from} and \
+                         {to}"
                     )));
                 }
                 found.user_priority = Some(Span { from, to });

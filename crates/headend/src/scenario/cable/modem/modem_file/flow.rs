@@ -224,7 +224,8 @@ fn read_aqm(node: &Node<'_>, flow: &mut FileFlow) -> Result<(), FileError> {
                     2 => flow.immediate = Some(part.place()),
                     other => {
                         let why = format!(
-                            "expected an algorithm from 0 to 2 (default, DOCSIS-PIE, immediate AQM), found {other}"
+                            "expected an algorithm from 0 to 2 (default, DOCSIS-PIE, immediate \
+                             AQM), found {other}"
                         );
                         return Err(part.refuse(why));
                     }

@@ -140,7 +140,8 @@ fn find_flows(
     let low = if let Some((wanted, place)) = &low_latency.flow {
         let Some(&low) = find(&|flow| flow.reference == Some(*wanted)).first() else {
             return Err(format!(
-                "no active {way} service flow (TLV {type_of_flow}) has the reference {wanted} ({place})"
+                "no active {way} service flow (TLV {type_of_flow}) has the reference {wanted} \
+                 ({place})"
             ));
         };
         if !names_it(&flows[low])
@@ -161,7 +162,8 @@ fn find_flows(
             [] => return Err("no service flow is its low-latency one".to_owned()),
             [first, second, ..] => {
                 return Err(format!(
-                    "it names no low-latency service flow (sub-TLV 42.1), which {} and {} both may be",
+                    "it names no low-latency service flow (sub-TLV 42.1), which {} and {} both may \
+                     be",
                     flows[*first].place, flows[*second].place
                 ));
             }
@@ -244,13 +246,15 @@ fn join_one(read: &mut ModemFile, aggregate: Aggregate, found: &Found) {
     note_unused(classic, &[], &mut read.notes);
     if low.classifiers.is_empty() {
         read.notes.push(format!(
-            "no classifier sends packets to the low-latency service flow ({}): it takes those of the default classifiers, with ECT(1) or CE, DSCP 45 or DSCP 46",
+            "no classifier sends packets to the low-latency service flow ({}): it takes those of \
+             the default classifiers, with ECT(1) or CE, DSCP 45 or DSCP 46",
             low.place
         ));
     }
     if let Some((_, place)) = &low.law {
         read.notes.push(format!(
-            "{place} is for DOCSIS-PIE, and the low-latency service flow has immediate AQM: not used"
+            "{place} is for DOCSIS-PIE, and the low-latency service flow has immediate AQM: not \
+             used"
         ));
     }
     classic.pair = Some(Box::new(Pair { aggregate, low }));

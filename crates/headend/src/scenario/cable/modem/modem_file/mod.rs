@@ -4,8 +4,8 @@
 //! errors. `scenario::document` puts the keys into the scenario.
 //!
 //! [`place`] says where a TLV stands, [`flow`] reads service flows, [`scheduling`] what they may
-//! send without requests, [`aggregate`] the limits that they share, [`low_latency`] joins the two of
-//! an aggregate with low latency, [`classifier`] reads which packets they take, and
+//! send without requests, [`aggregate`] the limits that they share, [`low_latency`] joins the two
+//! of an aggregate with low latency, [`classifier`] reads which packets they take, and
 //! [`class_of_service`] the files of DOCSIS 1.0.
 
 mod aggregate;
@@ -64,7 +64,8 @@ impl ModemFile {
     pub(in crate::scenario) fn read(bytes: &[u8], preset: Preset) -> Result<Self, FileError> {
         let file = File::decode(bytes);
         if file.kind == Kind::Mta {
-            let why = "expected the file of a cable modem, which holds service flows; found the file of a telephone adapter (MTA)";
+            let why = "expected the file of a cable modem, which holds service flows; found the \
+                       file of a telephone adapter (MTA)";
             return Err(FileError::of_file(why));
         }
         let top = nodes(&file.tlvs);
@@ -77,7 +78,8 @@ impl ModemFile {
         if let Some(access) = find(NETWORK_ACCESS)
             && access.uint(1)? == 0
         {
-            let why = "expected 1, found 0: without network access the modem forwards nothing for its customers";
+            let why = "expected 1, found 0: without network access the modem forwards nothing for \
+                       its customers";
             return Err(access.refuse(why));
         }
         let mut notes = Vec::new();
@@ -133,7 +135,8 @@ impl ModemFile {
             if !read.flows.iter().any(|flow| flow.direction == direction) {
                 let number = UPSTREAM_FLOW + direction.index() as u8;
                 read.notes.push(format!(
-                    "the file has no {name} service flow (TLV {number}): the {name} stays the scenario's"
+                    "the file has no {name} service flow (TLV {number}): the {name} stays the \
+                     scenario's"
                 ));
             }
         }
@@ -145,7 +148,8 @@ impl ModemFile {
         let selected = self.flows.iter().filter_map(|flow| flow.immediate.as_ref());
         let notes = selected.map(|place| {
             format!(
-                "{place} selects immediate AQM, which only the low-latency service flow of an aggregate has: the queue stays the scenario's"
+                "{place} selects immediate AQM, which only the low-latency service flow of an \
+                 aggregate has: the queue stays the scenario's"
             )
         });
         self.notes.extend(notes);
@@ -176,7 +180,8 @@ fn refuse_stranger(bytes: &[u8]) -> FileError {
     let why = if is_text {
         "found a text, expected the binary file that `headend config encode` makes of it"
     } else {
-        "expected a cable modem's configuration file, found one without a service flow (TLV 24 or 25) and without a class of service (TLV 4)"
+        "expected a cable modem's configuration file, found one without a service flow (TLV 24 or \
+         25) and without a class of service (TLV 4)"
     };
     FileError::of_file(why.to_owned())
 }

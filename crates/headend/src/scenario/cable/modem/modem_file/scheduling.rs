@@ -74,14 +74,16 @@ pub(super) fn read(
         }
         other => {
             let why = format!(
-                "expected a scheduling type from 2 to 7 (best effort, nrtPS, rtPS, UGS-AD, UGS, PGS), found {other}"
+                "expected a scheduling type from 2 to 7 (best effort, nrtPS, rtPS, UGS-AD, UGS, \
+                 PGS), found {other}"
             );
             return Err(kind.refuse(why));
         }
     };
     if !matches!(scheduling, Scheduling::Pgs(_)) && first(parts, GUARANTEED_RATE).is_some() {
         notes.push(format!(
-            "{}: grants are guaranteed only to proactive grant service (TLV 24.15 = 7): not simulated",
+            "{}: grants are guaranteed only to proactive grant service (TLV 24.15 = 7): not \
+             simulated",
             node.place()
         ));
     }

@@ -15,8 +15,8 @@ const MOST_NAMES: usize = 12;
 /// Types below which everything is about service flows, known or not.
 const OF_FLOWS: [u8; 2] = [24, 25];
 
-/// Types of which a note says more: what a classifier cannot be without, and the network access that
-/// a modem must have.
+/// Types of which a note says more: what a classifier cannot be without, and the network access
+/// that a modem must have.
 const SAID_ELSEWHERE: [u8; 4] = [NETWORK_ACCESS, 22, 23, 60];
 
 /// A service flow's reference to its aggregate, which older files have as other TLVs.

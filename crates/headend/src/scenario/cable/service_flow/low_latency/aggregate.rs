@@ -65,7 +65,8 @@ impl AggregatePlan {
         f64::from(self.coupling_tenths) / 10.0
     }
 
-    /// The rate by which the low-latency queue estimates its delay (`MAX_RATE`). Zero: there is none.
+    /// The rate by which the low-latency queue estimates its delay (`MAX_RATE`). Zero: there is
+    /// none.
     pub(super) fn max_rate(&self) -> Rate {
         let rate = |rate: Option<Rate>| rate.unwrap_or(Rate(0));
         let rates = Rates {
@@ -178,7 +179,8 @@ fn own_rate(
     match settings.rate.given() {
         Some((aggregate, aggregate_path)) if rate > *aggregate => {
             let why = format!(
-                "expected at most the rate of the aggregate, {aggregate} ({aggregate_path}), found {rate}"
+                "expected at most the rate of the aggregate, {aggregate} ({aggregate_path}), found \
+                 {rate}"
             );
             Err(ScenarioError::invalid(path, why))
         }
@@ -214,7 +216,8 @@ fn weight(path: &str, written: &LowLatencyTable) -> Result<u8, ScenarioError> {
         Ok(weight) if weight > 0 => Ok(weight),
         _ => {
             let why = format!(
-                "expected a scheduling weight from 1 to 255, the 256ths that the low-latency flow gets, found {weight}"
+                "expected a scheduling weight from 1 to 255, the 256ths that the low-latency flow \
+                 gets, found {weight}"
             );
             Err(ScenarioError::invalid(format!("{path}.weight"), why))
         }
@@ -230,7 +233,8 @@ fn coupling(path: &str, written: &LowLatencyTable) -> Result<u8, ScenarioError> 
         return Ok(tenths as u8);
     }
     let why = format!(
-        "expected a coupling factor from 0.1 to 25.5 in tenths, or 0 for no coupling, found {coupling}"
+        "expected a coupling factor from 0.1 to 25.5 in tenths, or 0 for no coupling, found \
+         {coupling}"
     );
     Err(ScenarioError::invalid(format!("{path}.coupling"), why))
 }
@@ -354,7 +358,8 @@ fn limit(plan: &AggregatePlan, channel: Channel<'_>) -> Result<Limit, ScenarioEr
                     _ => String::new(),
                 };
                 let why = format!(
-                    "expected more than the largest frame, {LARGEST_FRAME} B, found \"{limit}\"{at_rate}"
+                    "expected more than the largest frame, {LARGEST_FRAME} B, found \
+                     \"{limit}\"{at_rate}"
                 );
                 return Err(ScenarioError::invalid(path, why));
             }
@@ -389,7 +394,8 @@ pub(super) fn refuse_unsolicited(
     match scheduling.given() {
         Some((kind, path)) if direction == OneWay::Up && !is_elastic(direction, &kind.0) => {
             let why = format!(
-                "a service flow of an aggregate with low latency shares its rate: expected best_effort, nrtps or pgs, found {}",
+                "a service flow of an aggregate with low latency shares its rate: expected \
+                 best_effort, nrtps or pgs, found {}",
                 kind.0.name()
             );
             Err(ScenarioError::invalid(path, why))

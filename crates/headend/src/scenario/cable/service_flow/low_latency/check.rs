@@ -27,7 +27,9 @@ fn unlimited(aggregate: &AggregatePlan) -> Option<String> {
         let path = &aggregate.path;
         let beside = path.strip_suffix(".low_latency").unwrap_or(path);
         format!(
-            "{path}: the aggregate has no rate, so the low-latency queue estimates its delay as zero: it marks nothing by its own delay, and queue protection sanctions nobody; expected {beside}.rate"
+            "{path}: the aggregate has no rate, so the low-latency queue estimates its delay as \
+             zero: it marks nothing by its own delay, and queue protection sanctions nobody; \
+             expected {beside}.rate"
         )
     })
 }
@@ -39,7 +41,9 @@ fn raised(aggregate: &AggregatePlan) -> Option<String> {
     let is_raised = maximum > written && aggregate.max_rate() > Rate(0);
     (is_raised && !aggregate.written.aqm_disabled).then(|| {
         format!(
-            "{}.maximum_threshold is {written}, and at {} marking begins no earlier than at {minimum}, the time that two frames of 2000 B take: the ramp goes from {minimum} to {maximum}",
+            "{}.maximum_threshold is {written}, and at {} marking begins no earlier than at \
+             {minimum}, the time that two frames of 2000 B take: the ramp goes from {minimum} to \
+             {maximum}",
             aggregate.path,
             aggregate.max_rate(),
         )

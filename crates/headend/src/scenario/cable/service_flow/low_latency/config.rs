@@ -1,7 +1,7 @@
 //! Low latency as it is written: a word, or a table of parameters.
 //!
-//! Numbers in brackets are TLVs of the modem's configuration file: 70 is an upstream aggregate, 71 a
-//! downstream one; 24 is an upstream service flow, 25 a downstream one.
+//! Numbers in brackets are TLVs of the modem's configuration file: 70 is an upstream aggregate, 71
+//! a downstream one; 24 is an upstream service flow, 25 a downstream one.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -37,13 +37,13 @@ pub enum Switch {
 }
 
 /// Low latency: the direction's service flow becomes an aggregate of two service flows, a classic
-/// and a low-latency one. The keys `rate`, `peak`, `burst` and `peak_burst` beside it are then those
-/// of the aggregate, which both flows share (TLV 70 upstream, 71 downstream), and `priority` is that
-/// of both. All other keys beside it are the classic flow's. The table of a service class or of a
-/// modem replaces the line's as a whole.
+/// and a low-latency one. The keys `rate`, `peak`, `burst` and `peak_burst` beside it are then
+/// those of the aggregate, which both flows share (TLV 70 upstream, 71 downstream), and `priority`
+/// is that of both. All other keys beside it are the classic flow's. The table of a service class
+/// or of a modem replaces the line's as a whole.
 ///
-/// If neither the aggregate nor the low-latency flow has a rate, the low-latency queue estimates its
-/// delay as zero: it marks packets by coupling alone, and queue protection sanctions nobody.
+/// If neither the aggregate nor the low-latency flow has a rate, the low-latency queue estimates
+/// its delay as zero: it marks packets by coupling alone, and queue protection sanctions nobody.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "LowLatency")]
@@ -304,7 +304,9 @@ impl JsonSchema for QueueProtection {
 impl<'de> Deserialize<'de> for Refused {
     fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
         Err(Error::custom(
-            "low latency is of the service flows that every modem has, and does not change during the run: expected it in `upstream` or `downstream` of the line, of a service class or of a modem",
+            "low latency is of the service flows that every modem has, and does not change during \
+             the run: expected it in `upstream` or `downstream` of the line, of a service class or \
+             of a modem",
         ))
     }
 }
