@@ -16,7 +16,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from headend.cli.main import app
-from headend.cli.recommendation import find_exit_code
 from headend.recommendation.candidate import order_candidates
 from headend.recommendation.result import load_recommendation
 
@@ -187,13 +186,15 @@ def test_tables_are_written_as_csv(kept: Path) -> None:
     assert call(str(kept), "--csv", "tables", "--force").exit_code == 0
 
 
-def test_a_failed_point_makes_the_exit_code_1(kept: Path) -> None:
+def test_a_failed_point_makes_the_exit_code_1(kept: Path, tmp_path: Path) -> None:
     result = load_recommendation(kept)
-    assert find_exit_code(result, []) == 0
     table = result.table.with_columns(
         error=pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("no memory")).otherwise("error")
     )
-    assert find_exit_code(replace(result, table=table), []) == 1
+    replace(result, table=table).write(tmp_path)
+    answer = call(str(tmp_path), "--quiet")
+    assert (answer.exit_code, answer.stdout) == (1, "")
+    assert answer.stderr.startswith("failed: ")
 
 
 def test_an_interruption_keeps_the_points_and_says_so(

@@ -19,7 +19,6 @@ from headend.cli.outputs import (
 )
 from headend.cli.tables import draw, fit, fits
 from headend.cli.terminal import (
-    ExitCode,
     make_messages,
     make_output,
     print_note,
@@ -33,7 +32,6 @@ from headend.text.wording import join_names
 
 if TYPE_CHECKING:
     from headend.analysis.criteria import Condition
-    from headend.cli.outputs import WriteFailure
     from headend.recommendation.deciding import Decision
     from headend.recommendation.request import Request
     from headend.recommendation.result import Recommendation
@@ -49,7 +47,7 @@ MOST_TLVS = 8
 def print_recommendation(
     result: Recommendation, folder: Path, written: Sequence[Written], *, full: bool
 ) -> None:
-    """Print the answer, then each tier with its sentences and TLVs, warnings and files.
+    """Print the answer, each tier with its sentences and TLVs, warnings and files; if complete.
 
     Parameters
     ----------
@@ -60,6 +58,8 @@ def print_recommendation(
     full
         Whether to print every setting of each tier too.
     """
+    if not result.complete:
+        return
     console = make_output()
     print_answer(result.answer, result.request.title, is_grid=True)
     for decision in result.decisions:
@@ -141,16 +141,6 @@ def print_troubles(
     print_failures(result.failures, brief=brief)
     if not result.complete:
         print_interrupted(result.count_done(), result.design.count_points(), folder)
-
-
-def find_exit_code(result: Recommendation, lacking: Sequence[WriteFailure]) -> ExitCode:
-    """Give the exit code: a missing file counts for more than a tier without recommendation."""
-    if not result.complete:
-        return ExitCode.INTERRUPTED
-    if lacking:
-        return max(one.code for one in lacking)
-    is_missed = any(decision.recommended is None for decision in result.decisions)
-    return ExitCode.MISSED if is_missed or result.failures else ExitCode.OK
 
 
 def describe_recommendation(
