@@ -7,10 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from headend.recommendation.candidate import Candidate
+from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.conditions import read_wish_of
 from headend.recommendation.deciding import Decision, decide
-from headend.recommendation.feature import Feature
 from headend.recommendation.request import Request
 from headend.recommendation.tier import DOWNSTREAM_FACTOR, Tier
 from headend.scenario.reach import Reach

@@ -26,6 +26,7 @@ ORDER = (
     "design",
     "results",
     "analysis",
+    "wording",
     "comparison",
     "figures",
     "pages",

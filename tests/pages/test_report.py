@@ -21,7 +21,7 @@ from headend.figures.figure import Figure, Panel
 from headend.figures.theme import PALETTE
 from headend.figures.thinning import thin_distributions
 from headend.pages.charts import embed_json
-from headend.pages.comparison import find_differences
+from headend.pages.comparison import tabulate_differences
 from headend.pages.page import bundle_libraries
 from headend.running.experiment import compare
 from headend.running.result import Result
@@ -216,7 +216,9 @@ def test_a_thinned_distribution_keeps_its_percentiles(fake: Any, home_line: Path
 def test_differences_name_only_what_differs() -> None:
     one = {"seed": 1, "link": {"a": {"queue": "x", "rate": 1}}}
     two = {"seed": 1, "link": {"a": {"queue": {"y": {"target": "5 ms"}}, "rate": 1}}}
-    assert find_differences([one, two]) == [
+    table = tabulate_differences([("a", one), ("b", two)])
+    assert table.names == ("a", "b")
+    assert [(row.label, [cell and cell.text for cell in row.cells]) for row in table.rows] == [
         ("link.a.queue", ["x", "–"]),
         ("link.a.queue.y.target", ["–", "5 ms"]),
     ]

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 
 from headend.cli.main import app
 from headend.errors import InputError
+from headend.recommendation.candidate import CHOOSABLE, Feature
 from headend.recommendation.conditions import read_wish_of
 from headend.recommendation.experiment import run_request
-from headend.recommendation.feature import CHOOSABLE, Feature
 from headend.recommendation.people import KNOWN, ROUND_TRIP, list_demands, make_people
 from headend.recommendation.reading import read_request
 from headend.recommendation.request import SEEDS, Request
@@ -908,6 +908,6 @@ def test_there_can_be_most_of_a_sum_of_several_uploads() -> None:
 
     (decision,) = run_request(asked).decisions
 
-    assert decision.conclusion.objective is not None
-    assert decision.conclusion.objective.about.measure == "clip.goodput + photos.goodput"
+    assert decision.objective is not None
+    assert decision.objective.about.measure == "clip.goodput + photos.goodput"
     assert decision.recommended is not None

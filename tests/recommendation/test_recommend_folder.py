@@ -19,9 +19,9 @@ from headend.analysis.expect import list_quantities
 from headend.cli.main import app
 from headend.errors import InputError
 from headend.recommendation import Recommendation, run_request
+from headend.recommendation.candidate import Feature
 from headend.recommendation.experiment import prepare_tier
 from headend.recommendation.exporting import write_scenario_file
-from headend.recommendation.feature import Feature
 from headend.recommendation.folder import load_recommendation, write_outcome
 from headend.recommendation.people import make_people
 from headend.recommendation.request import Request
@@ -201,7 +201,7 @@ def test_other_conditions_are_judged_without_the_engine_running(
     assert found.decisions[0].wish.hold[0].limit == "9900000 bit/s"
     assert found.request.objective == "least cable.up.delay.p95"
     easy = found.judge_again("call.up.mos.p5 > 1.5")
-    objective = easy.decisions[0].conclusion.objective
+    objective = easy.decisions[0].objective
     assert objective
     means = {setting: own.mean for setting, own in objective.estimates.items()}
     assert easy.decisions[0].recommended in [

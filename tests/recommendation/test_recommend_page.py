@@ -11,8 +11,8 @@ import pytest
 
 from headend.figures.figure import Figure
 from headend.recommendation import Recommendation, run_request
+from headend.recommendation.candidate import order_candidates
 from headend.recommendation.figure import draw_recommendation
-from headend.recommendation.listing import order_candidates
 from headend.recommendation.page import (
     render_recommendation,
     write_recommendation_page,
@@ -87,7 +87,7 @@ def test_every_setting_is_a_point_with_its_interval(
         assert {own["setting"] for own in points} == {own.label for own in decision.candidates}
         assert all(own["x_low"] <= own["x"] <= own["x_high"] for own in points)
     means = {own["setting"]: own["x"] for own in list_points(figures[0])}
-    goodputs = decision.conclusion.terms["upload.goodput"].estimates
+    goodputs = decision.terms["upload.goodput"].estimates
     for number, candidate in enumerate(decision.candidates, start=1):
         assert means[candidate.label] == pytest.approx(goodputs[number].mean / 1e6)
 
@@ -109,7 +109,7 @@ def test_open_points_do_not_hold_the_bound(found: Recommendation) -> None:
     (condition,) = decision.wish.hold
     (upload,) = (own for own in draw_recommendation(asked) if own.name == "upload")
     for point in list_points(upload):
-        held = decision.conclusion.judge(condition, point["number"]) is Standing.HOLDS
+        held = decision.judge(condition, point["number"]) is Standing.HOLDS
         assert point["holds"] is held
     assert {own["holds"] for own in list_points(upload)} == {True, False}
 

@@ -343,7 +343,7 @@ def test_each_line_has_a_best_setting_and_the_first_axis_is_the_rows() -> None:
     )
     assert answer.matrix is not None
     assert [row.label for row in answer.matrix.rows] == RATES
-    assert answer.matrix.choices == tuple(BUFFERS)
+    assert answer.matrix.names == tuple(BUFFERS)
     # Along the other axis there is a best setting as well.
     assert len(conclusion.list_bests(0)) == len(BUFFERS)
 
@@ -359,9 +359,10 @@ def test_a_table_of_the_best_has_one_unit_in_each_column() -> None:
     )
     table = tabulate_bests(result.conclusion)
     assert table is not None
-    assert {"page (ms)", "upload (Mbit/s)"} <= set(table.columns)
+    assert {"page (ms)", "upload (Mbit/s)"} <= set(table.names)
     for name, cells in (("page (ms)", {"63.5", "1,050"}), ("upload (Mbit/s)", {"0.9", "9"})):
-        assert {row[table.columns.index(name)] for row in table.rows} <= cells
+        at = table.names.index(name)
+        assert {cell and cell.text for cell in (row.cells[at] for row in table.rows)} <= cells
 
 
 def test_what_is_best_or_as_good_in_every_row_is_the_one_answer() -> None:
@@ -528,7 +529,7 @@ def test_the_compared_axis_is_the_one_of_most_interest() -> None:
     # A tie is a tie.
     assert result.answer.sentences[0] == "Best queue: pie and codel for call."
     assert result.answer.matrix is not None
-    assert result.answer.matrix.choices == ("drop_tail", "pie", "codel")
+    assert result.answer.matrix.names == ("drop_tail", "pie", "codel")
     assert make(grid, {"call": call}, compare="rtt").conclusion.main == 1
 
 
@@ -914,8 +915,8 @@ def test_a_long_matrix_keeps_both_ends_and_what_is_best() -> None:
     )
     matrix = result.answer.matrix
     assert matrix is not None
-    assert len(matrix.choices) == 8
-    assert {"1 ms", "7 ms", "20 ms"} <= set(matrix.choices)
+    assert len(matrix.names) == 8
+    assert {"1 ms", "7 ms", "20 ms"} <= set(matrix.names)
     assert "8 of 20 columns" in matrix.note
 
 

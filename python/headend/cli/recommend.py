@@ -33,6 +33,7 @@ from headend.cli.options import (
     secret_option,
     set_option,
 )
+from headend.cli.outputs import OutputOptions, WriteFailure, attempt, describe_failures, make_report
 from headend.cli.reading import reads_results
 from headend.cli.terminal import (
     print_error,
@@ -41,8 +42,6 @@ from headend.cli.terminal import (
     quote_path,
     show_points,
 )
-from headend.cli.unwritten import Unwritten, attempt, make_report, tell_in_json
-from headend.cli.wanted import refuse_own_folder
 from headend.errors import InputError
 
 if TYPE_CHECKING:
@@ -260,7 +259,7 @@ def recommend(
             memory=memory,
             hidden=quiet or as_json,
         )
-    lacking: list[Unwritten] = []
+    lacking: list[WriteFailure] = []
     written: list[Written] = []
     if result.complete:
         lacking += _write_tables(folder, csv, force=force)
@@ -269,7 +268,9 @@ def recommend(
         if write:
             lacking += _write_files(result, folder, write, key, written, force=force)
     if as_json:
-        print_json({**describe_recommendation(result, folder, written), **tell_in_json(lacking)})
+        print_json(
+            {**describe_recommendation(result, folder, written), **describe_failures(lacking)}
+        )
     elif not quiet and result.complete:
         print_recommendation(result, folder, written, full=full)
     print_troubles(result, folder, written, brief=quiet or as_json)
@@ -340,7 +341,7 @@ def _check_targets(
         from headend.results.export import check_target
 
         check_target(csv, TABLES, force=force)
-        refuse_own_folder(csv, folder)
+        OutputOptions(csv=csv).check_beside(folder)
 
 
 def _read_request(
@@ -350,7 +351,7 @@ def _read_request(
     asked: Mapping[str, Any],
 ) -> Request:
     """Understand what is asked."""
-    from headend.cli.compare import read_seeds
+    from headend.cli.options import read_seeds
     from headend.recommendation.reading import read_request
     from headend.scenario.source import parse_override
 
@@ -419,7 +420,7 @@ def _judge_again(folder: Path, expect: tuple[str, ...], prefer: str | None) -> R
     return result.judge_again(expect=expect, prefer=prefer or "") if expect or prefer else result
 
 
-def _write_tables(folder: Path, csv: Path | None, *, force: bool) -> list[Unwritten]:
+def _write_tables(folder: Path, csv: Path | None, *, force: bool) -> list[WriteFailure]:
     if csv is None:
         return []
     from headend.loading.tables import export_tables
@@ -432,7 +433,7 @@ def _write_tables(folder: Path, csv: Path | None, *, force: bool) -> list[Unwrit
     return [lacking] if lacking else []
 
 
-def _write_page(result: Recommendation, folder: Path) -> list[Unwritten]:
+def _write_page(result: Recommendation, folder: Path) -> list[WriteFailure]:
     from headend.recommendation.folder import write_own_page
 
     lacking = make_report(lambda path: write_own_page(result, folder, path), folder)
@@ -447,7 +448,7 @@ def _write_files(
     written: list[Written],
     *,
     force: bool,
-) -> list[Unwritten]:
+) -> list[WriteFailure]:
     """Write the modems' files of the recommended tiers, and add them to ``written``."""
     from headend.recommendation.writing import write_files
 

@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.cli.first_lines import print_answer
-from headend.cli.run import print_report
-from headend.cli.sweep import print_failures, print_first_warnings, print_interrupted
+from headend.cli.outputs import (
+    print_failures,
+    print_first_warnings,
+    print_interrupted,
+    print_report,
+)
 from headend.cli.tables import STANDINGS_NOTE, draw_candidates, fit, fits
 from headend.cli.terminal import (
     ExitCode,
@@ -18,14 +22,14 @@ from headend.cli.terminal import (
     print_sentence,
     write_line,
 )
-from headend.recommendation.telling import tell_tier
+from headend.recommendation.sentences import describe_tier
 from headend.recommendation.writing import list_tlvs, tell_default
 from headend.running.measuring import BASE_UNITS
-from headend.sweeps.conclusion import Standing, find_miss
+from headend.sweeps.conclusion import Standing
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
-    from headend.cli.unwritten import Unwritten
+    from headend.cli.outputs import WriteFailure
     from headend.recommendation.deciding import Decision
     from headend.recommendation.request import Request
     from headend.recommendation.result import Recommendation
@@ -55,7 +59,7 @@ def print_recommendation(
     for decision in result.decisions:
         console.print()
         console.print(write_line((decision.tier.name, "bold")))
-        for sentence in tell_tier(decision):
+        for sentence in describe_tier(decision):
             print_sentence(console, sentence)
         _print_tlvs(result.request, decision, full=full)
         if full:
@@ -128,7 +132,7 @@ def print_troubles(
         print_interrupted(result.count_done(), result.count_points(), folder)
 
 
-def find_exit_code(result: Recommendation, lacking: Sequence[Unwritten]) -> ExitCode:
+def find_exit_code(result: Recommendation, lacking: Sequence[WriteFailure]) -> ExitCode:
     """Give the exit code: a missing file counts for more than a tier without recommendation."""
     if not result.complete:
         return ExitCode.INTERRUPTED
@@ -190,7 +194,7 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
         "wish": wish.to_dict(),
         "recommended": recommended,
         "nearest": nearest,
-        "sentences": list(tell_tier(decision)),
+        "sentences": list(describe_tier(decision)),
         "candidates": [
             _describe_candidate(decision, number)
             for number in range(1, len(decision.candidates) + 1)
@@ -205,7 +209,7 @@ def _describe_candidate(decision: Decision, setting: int) -> dict[str, Any]:
         "label": candidate.label,
         "feature": str(candidate.feature),
         "can_be_set": candidate.is_settable,
-        "standing": str(decision.conclusion.standings.get(setting, Standing.MISSING)),
+        "standing": str(decision.standings.get(setting, Standing.MISSING)),
         "values": {
             term.text: value
             for term in decision.wish.terms
@@ -216,7 +220,7 @@ def _describe_candidate(decision: Decision, setting: int) -> dict[str, Any]:
 
 def _describe_value(decision: Decision, term: str, setting: int) -> dict[str, Any]:
     """Describe the mean of a quantity; empty where a setting has no value of it."""
-    measured = decision.conclusion.terms[term]
+    measured = decision.terms[term]
     own = measured.estimates.get(setting)
     if own is None:
         return {}
@@ -226,11 +230,11 @@ def _describe_value(decision: Decision, term: str, setting: int) -> dict[str, An
 
 def _describe_condition(decision: Decision, condition: Condition, setting: int) -> dict[str, Any]:
     """Describe a condition on the nearest setting, with what its mean misses the bound by."""
-    kind = decision.conclusion.terms[condition.term.text].about.kind
+    kind = decision.terms[condition.term.text].about.kind
     return {
         "condition": condition.text,
         "bound": condition.read_bound(kind),
-        "standing": str(decision.conclusion.judge(condition, setting)),
-        "missed_by": find_miss(decision.conclusion, condition, setting),
+        "standing": str(decision.judge(condition, setting)),
+        "missed_by": decision.find_miss(condition, setting),
         **_describe_value(decision, condition.term.text, setting),
     }

@@ -11,22 +11,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headend.analysis.answer import Answer, Cell, Matrix, Row
 from headend.analysis.channels import ChannelState, gather_channels
+from headend.analysis.estimate import Estimate, format_difference, format_estimate
 from headend.analysis.grading import Grade
 from headend.analysis.lateness import find_emulation
-from headend.analysis.run_answer import answer_run, explain_meanings
-from headend.comparison.caveats import tell_caveats_of
 from headend.comparison.choosing import find_main
 from headend.comparison.comparison import UNEVEN
-from headend.comparison.estimate import Estimate, format_difference, format_estimate
 from headend.comparison.fates import Fate, QueueFate, TierFates, judge_grid
-from headend.comparison.grid import Grid, name_axes
+from headend.comparison.grid import Grid, name_factors
+from headend.comparison.notes import tell_caveats_of
 from headend.comparison.telling import count_seeds, tell_grid, tell_tier
 from headend.engine.description import find_application
 from headend.scenario.groups import name_group
 from headend.text.quantity import Unit, choose_unit, format_change, format_quantity
 from headend.text.wording import join_names
+from headend.wording.answer import Answer
+from headend.wording.run import answer_run, explain_meanings
+from headend.wording.table import Cell, Row, Table, make_matrix
 
 if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
@@ -54,14 +55,7 @@ BEST_OF_REAL = f"{BEST.rstrip('.')}, then the shortest round trips."
 
 
 def answer_comparison(variants: Sequence[Variant]) -> Answer:
-    """Answer which of several settings suits the people on the line.
-
-    Parameters
-    ----------
-    variants
-        The settings, each with its runs. For a single setting, the answer is how each flow fares
-        over the seeds.
-    """
+    """Answer which setting suits the people on the line; of one, how each flow fares over seeds."""
     grid, tiers = judge_grid(variants)
     sentences: tuple[str, ...]
     caveats = tell_caveats_of(variants) if len(variants) > 1 else ()
@@ -93,19 +87,18 @@ def _ask(grid: Grid, tiers: Sequence[TierFates]) -> str:
     else:
         where = _tell_rate(tiers[0])
     if grid.is_several and not any(_gather_judged(tiers)):
-        return f"How much do {whom} get under each {name_axes([*grid.given, grid.choice])}?"
+        return f"How much do {whom} get under each {name_factors([*grid.given, grid.choice])}?"
     which = f"Which {grid.choice.name}" if grid.choice.path else "Which of these settings"
     return f"{which} suits {whom}{where}?"
 
 
 def _tell_rate(tier: TierFates) -> str:
     """Say the line's rate; empty where choices differ in it, or where the queue is one of many."""
-    is_one_of_many = bool(name_group(tier.queue))
-    rates = {queue.rate_bps for queue in tier.queues if queue and not is_one_of_many}
+    rates = {queue.rate_bps for queue in tier.queues if queue and not name_group(tier.queue)}
     return f" on {format_quantity(rates.pop(), 'rate')}" if len(rates) == 1 else ""
 
 
-def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
+def _tabulate_tier(grid: Grid, tier: TierFates) -> Table:
     rows = [
         Row(
             name,
@@ -131,7 +124,7 @@ def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
             if shared
             else [Row("queue", cells)]
         )
-    return Matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, [tier]))
+    return make_matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, [tier]))
 
 
 def _tabulate_channels(tier: TierFates) -> list[Row]:
@@ -144,42 +137,44 @@ def _tabulate_channels(tier: TierFates) -> list[Row]:
     ]
     shared = {name: state for own in gathered for name, state in own.items() if state.is_shared}
     several = len({state.link for state in shared.values()}) > 1
+
+    def fill(state: ChannelState | None) -> Cell | None:
+        note = "full" if state and state.is_full else ""
+        return (
+            Cell(f"{format_quantity(state.utilisation, 'ratio')} used", note=note)
+            if state
+            else None
+        )
+
     return [
         Row(
             f"channel {name if several or state.is_cell else state.direction}",
-            tuple(_fill_channel(own.get(name)) for own in gathered),
+            tuple(fill(own.get(name)) for own in gathered),
         )
         for name, state in shared.items()
     ]
 
 
-def _fill_channel(state: ChannelState | None) -> Cell | None:
-    if state is None:
-        return None
-    used = f"{format_quantity(state.utilisation, 'ratio')} used"
-    return Cell(Grade.NONE, "", used, "full" if state.is_full else "")
-
-
-def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Matrix:
+def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Table:
     left_out = _find_well(tiers)
     # The axis that all tiers share is named once, in the corner, beside the choice.
     axis = grid.given[0].name if len(grid.given) == 1 else ""
     corner = f"{axis}\u00a0↓ {grid.choice.name}" if axis else grid.choice.name
     rows = []
     for tier in tiers:
-        cells = tuple(_fill_queue_briefly(queue) if queue else None for queue in tier.queues)
+        cells = tuple(_fill_queue(queue) if queue else None for queue in tier.queues)
         rows.append(Row(tier.tier.label.removeprefix(f"{axis} "), cells))
         rows += [
             Row(
                 name,
                 tuple(_fill(fate, None, _choose_row_unit(fates)) for fate in fates),
-                inner=True,
+                place="inner",
             )
             for name, fates in tier.people.items()
             if name not in left_out
         ]
     well = f" Good everywhere, and so left out: {join_names(left_out)}." if left_out else ""
-    return Matrix(grid.choice.values, tuple(rows), corner, _explain_matrix(grid, tiers) + well)
+    return make_matrix(grid.choice.values, tuple(rows), corner, _explain_matrix(grid, tiers) + well)
 
 
 def _find_well(tiers: Sequence[TierFates]) -> list[str]:
@@ -209,7 +204,7 @@ def _fill(fate: Fate | None, base: Fate | None, unit: Unit | None) -> Cell | Non
     if fate is None:
         return None
     note = _write_difference(fate, base, unit) if base else ""
-    return Cell(fate.grade, fate.word, fate.write_number(unit), note)
+    return Cell(fate.write_number(unit), fate.grade, fate.word, note)
 
 
 def _write_difference(fate: Fate, base: Fate, unit: Unit | None) -> str:
@@ -224,23 +219,21 @@ def _write_difference(fate: Fate, base: Fate, unit: Unit | None) -> str:
     return f"Δ {format_difference(change, fate.kind, unit)}"
 
 
-def _fill_queue(queue: QueueFate, unit: Unit) -> Cell:
+def _fill_queue(queue: QueueFate, unit: Unit | None = None) -> Cell:
+    """Write a queue's delay and how much of its line was used; without a unit, briefly."""
+    used = queue.used and f"{format_quantity(queue.used.mean, 'ratio')} used"
+    if unit is None:
+        delay = format_quantity(queue.delay.mean, "time") if queue.delay else "no packet"
+        return Cell(f"queue {delay}, {used}" if used else f"queue {delay}")
     delay = format_estimate(queue.delay, "time", unit) if queue.delay else "no packet"
-    used = f"line {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
-    return Cell(Grade.NONE, "", delay, used)
-
-
-def _fill_queue_briefly(queue: QueueFate) -> Cell:
-    delay = format_quantity(queue.delay.mean, "time") if queue.delay else "no packet"
-    used = f", {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
-    return Cell(Grade.NONE, "", f"queue {delay}{used}")
+    return Cell(delay, note=f"line {used}" if used else "")
 
 
 def _gather_judged(tiers: Sequence[TierFates]) -> list[tuple[str, str]]:
     """Give each graded flow or group with the meaning of its number; one pair for each meaning."""
     return list(
         dict.fromkeys(
-            (name, fate.headline.about)
+            (name, fate.key_figure.about)
             for tier in tiers
             for name, fates in tier.people.items()
             for fate in fates

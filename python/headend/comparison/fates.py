@@ -1,9 +1,9 @@
 """How each flow and group fared under each choice, over all seeds, and how choices differ.
 
-A flow's grade and words are those of the means over the seeds (``comparing/pooling.py``); its
+A flow's grade and words are those of the means over the seeds (``comparison/pooling.py``); its
 number is the mean over the seeds with its interval. Of a group of flows, the number is how many of
 its members suffer, counted in each seed. Differences are paired by seed, and what differs is no tie
-by the rule of ``comparing/ties.py``; a group differs where more than one of its members, and more
+by the rule of ``analysis/ties.py``; a group differs where more than one of its members, and more
 than 5 % of them, fare otherwise.
 """
 
@@ -15,22 +15,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from headend.analysis.bottleneck import find_shared_bottleneck
-from headend.analysis.grading import ORDER, Finding, Grade, judge_flows
-from headend.analysis.headline import FEW_DECIMALS, Headline, write_value
-from headend.analysis.queues import weigh_queues
-from headend.analysis.verdict import Party, gather_parties
-from headend.comparison.comparison import Variant, is_uneven
-from headend.comparison.estimate import (
+from headend.analysis.estimate import (
     BOUNDS,
     Bounds,
     Estimate,
-    estimate_difference,
     estimate_mean,
     format_estimate,
 )
+from headend.analysis.flow_groups import FlowGroup, gather_groups
+from headend.analysis.grading import ORDER, Grade
+from headend.analysis.key_figure import FEW_DECIMALS, KeyFigure, write_value
+from headend.analysis.quality import FlowQuality, judge_flows
+from headend.analysis.queues import weigh_queues
+from headend.analysis.ties import TIE, average, compare_seeds, is_tie
+from headend.comparison.comparison import Variant, is_uneven
 from headend.comparison.grid import Grid, Tier, find_grid
 from headend.comparison.pooling import list_runs
-from headend.comparison.ties import TIE, average, is_tie
 from headend.engine.description import REAL
 from headend.text.quantity import Kind, Unit
 
@@ -54,16 +54,16 @@ class Fate:
         The flow or group, with the means over the seeds.
     grade
         The grade; of a group, by the share of its members who suffer.
-    headline
+    key_figure
         The number by which it is graded; of a group, that of its worst member.
     values
         The number of each seed, by seed; of a group, how many of its members suffer; NaN where
         nothing was measured.
     """
 
-    party: Party
+    party: FlowGroup
     grade: Grade
-    headline: Headline
+    key_figure: KeyFigure
     values: Mapping[int, float]
 
     @property
@@ -74,7 +74,7 @@ class Fate:
     @property
     def is_round_trip(self) -> bool:
         """Whether it is a real program's round trips, beside its rate and without a grade."""
-        is_trip = self.headline.kind == "time" and bool(self.headline.about)
+        is_trip = self.key_figure.kind == "time" and bool(self.key_figure.about)
         return self.is_real and not self.is_graded and is_trip
 
     @property
@@ -95,7 +95,7 @@ class Fate:
     @property
     def is_rising(self) -> bool:
         """Whether a larger number is better."""
-        return self.headline.is_rising and not self.is_count
+        return self.key_figure.is_rising and not self.is_count
 
     @property
     def suffers(self) -> bool:
@@ -126,7 +126,7 @@ class Fate:
         """The least and the largest value that its number can have."""
         if self.is_count:
             return 0, len(self.party.findings)
-        return SCORES if self.headline.before == "MOS" else BOUNDS.get(self.headline.kind)
+        return SCORES if self.key_figure.before == "MOS" else BOUNDS.get(self.key_figure.kind)
 
     @property
     def word(self) -> str:
@@ -136,7 +136,7 @@ class Fate:
     @property
     def kind(self) -> Kind:
         """What its number measures."""
-        return "number" if self.is_count else self.headline.kind
+        return "number" if self.is_count else self.key_figure.kind
 
     def write_number(self, unit: Unit | None = None) -> str:
         """Write its number with unit and interval; empty where none was measured.
@@ -148,36 +148,27 @@ class Fate:
         """
         found = self.estimate
         if found is None:
-            return "" if self.is_count else self.headline.told
+            return "" if self.is_count else self.key_figure.told
         if self.is_count:
             return f"{format_estimate(found, 'number')} of {len(self.party.findings)} suffer"
         is_exact = math.isnan(found.half) or not found.half
         if is_exact and self.kind == "number" and abs(found.mean) < FEW_DECIMALS:
-            return self.headline.surround(write_value(found.mean, self.kind))
-        return self.headline.surround(format_estimate(found, self.kind, unit))
+            return self.key_figure.surround(write_value(found.mean, self.kind))
+        return self.key_figure.surround(format_estimate(found, self.kind, unit))
 
     def compare(self, base: Fate) -> Estimate | None:
         """Give the difference of its number to a base's, paired by seed; None if none is common."""
         if (self.kind, self.is_count) != (base.kind, base.is_count):
             return None
-        if not self.is_count and self.headline.about != base.headline.about:
+        if not self.is_count and self.key_figure.about != base.key_figure.about:
             return None
-        seeds = [
-            seed
-            for seed, value in self.values.items()
-            if not math.isnan(value + base.values.get(seed, math.nan))
-        ]
-        if not seeds:
-            return None
-        return estimate_difference(
-            [self.values[seed] for seed in seeds], [base.values[seed] for seed in seeds]
-        )
+        return compare_seeds(self.values, base.values)
 
     def differs(self, base: Fate) -> bool:
         """Say whether its number and that of a base do not tie."""
         if (self.kind, self.is_count) != (base.kind, base.is_count):
             return False
-        if not self.is_count and self.headline.about != base.headline.about:
+        if not self.is_count and self.key_figure.about != base.key_figure.about:
             return False
         own, other = self._known, base._known
         if not own or not other or is_tie(own, other, self.kind, self.bounds):
@@ -265,11 +256,11 @@ def _label(name: str, found: Sequence[Mapping[str, Fate]]) -> str:
 def _judge_result(result: Record) -> dict[str, Fate]:
     """Give the fate of each flow or group by its name, in the order of the tables."""
     by_seed = {
-        run.manifest["seed"]: {party.name: party for party in gather_parties(judge_flows(run))}
+        run.manifest["seed"]: {party.name: party for party in gather_groups(judge_flows(run))}
         for run in list_runs(result)
     }
     fates = {}
-    for party in gather_parties(judge_flows(result)):
+    for party in gather_groups(judge_flows(result)):
         seeds = {seed: own.get(party.name) for seed, own in by_seed.items()}
         fates[party.name] = _find_fate(party, seeds)
         if trips := _find_round_trips(party, seeds):
@@ -277,26 +268,29 @@ def _judge_result(result: Record) -> dict[str, Fate]:
     return fates
 
 
-def _find_round_trips(party: Party, by_seed: Mapping[int, Party | None]) -> Fate | None:
+def _find_round_trips(party: FlowGroup, by_seed: Mapping[int, FlowGroup | None]) -> Fate | None:
     """Give a real program's round trips as a fate of their own, beside its rate; or None."""
     finding = party.worst
-    if finding.application != REAL or party.is_group or len(finding.headlines) < 2:
+    if finding.application != REAL or party.is_group or len(finding.key_figures) < 2:
         return None
-    headline = finding.headlines[1]
+    key_figure = finding.key_figures[1]
     values = {
-        seed: _read(own.worst, headline) if own else math.nan for seed, own in by_seed.items()
+        seed: _read(own.worst, key_figure) if own else math.nan for seed, own in by_seed.items()
     }
     called = f"{party.label} RTT"
     return Fate(
-        replace(party, name=called, label=called), Grade.NONE, replace(headline, before=""), values
+        replace(party, name=called, label=called),
+        Grade.NONE,
+        replace(key_figure, before=""),
+        values,
     )
 
 
-def _find_fate(party: Party, by_seed: Mapping[int, Party | None]) -> Fate:
-    headline = _choose_headline(party.worst)
+def _find_fate(party: FlowGroup, by_seed: Mapping[int, FlowGroup | None]) -> Fate:
+    key_figure = _choose_headline(party.worst)
     if not party.grades and party.is_group:
         rates = {seed: own.goodput_bps if own else math.nan for seed, own in by_seed.items()}
-        goodput = Headline("goodput of all", party.goodput_bps, "rate", is_rising=True)
+        goodput = KeyFigure("goodput of all", party.goodput_bps, "rate", is_rising=True)
         return Fate(party, Grade.NONE, goodput, rates)
     if party.is_group:
         counts = {
@@ -305,26 +299,26 @@ def _find_fate(party: Party, by_seed: Mapping[int, Party | None]) -> Fate:
         }
         known = [count for count in counts.values() if not math.isnan(count)]
         share = sum(known) / max(len(known), 1) / len(party.findings)
-        return Fate(party, _grade_group(party, share), headline, counts)
+        return Fate(party, _grade_group(party, share), key_figure, counts)
     values = {
-        seed: _read(own.worst, headline) if own else math.nan for seed, own in by_seed.items()
+        seed: _read(own.worst, key_figure) if own else math.nan for seed, own in by_seed.items()
     }
-    return Fate(party, party.worst.grade, headline, values)
+    return Fate(party, party.worst.grade, key_figure, values)
 
 
-def _choose_headline(finding: Finding) -> Headline:
+def _choose_headline(finding: FlowQuality) -> KeyFigure:
     """Choose the number to show: the first that was measured."""
-    known = (own for own in finding.headlines if own.value is not None)
-    return next(known, finding.headlines[0])
+    known = (own for own in finding.key_figures if own.value is not None)
+    return next(known, finding.key_figures[0])
 
 
-def _read(finding: Finding, headline: Headline) -> float:
+def _read(finding: FlowQuality, key_figure: KeyFigure) -> float:
     """Give a number's value in the run of one seed; NaN where it was not measured."""
-    own = next((one for one in finding.headlines if one.about == headline.about), None)
+    own = next((one for one in finding.key_figures if one.about == key_figure.about), None)
     return math.nan if own is None or own.value is None else own.value
 
 
-def _grade_group(party: Party, share: float) -> Grade:
+def _grade_group(party: FlowGroup, share: float) -> Grade:
     """Grade a group by the share who suffer; if nobody does, as its member in the middle."""
     if not share:
         return Grade.GOOD if party.middle.grade in (Grade.GOOD, Grade.NONE) else Grade.FAIR

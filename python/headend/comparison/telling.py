@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from headend.analysis.channels import gather_channels
 from headend.analysis.grading import ORDER, UNUSABLE
-from headend.analysis.headline import FEW_DECIMALS, write_value
+from headend.analysis.key_figure import FEW_DECIMALS, write_value
+from headend.analysis.ties import TIE
 from headend.comparison.choosing import (
     NO_COST,
     Gap,
@@ -26,7 +27,6 @@ from headend.comparison.choosing import (
 )
 from headend.comparison.fates import Fate, TierFates
 from headend.comparison.grid import Grid
-from headend.comparison.ties import TIE
 from headend.text.quantity import Kind, choose_unit, format_number, format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 
@@ -240,7 +240,7 @@ def _find_cause(tier: TierFates, main: str, at: int) -> tuple[str, float] | None
     if fate is None or queue is None or not fate.suffers:
         return None
     worst = fate.party.worst
-    if worst.harm == "lost":
+    if worst.symptom == "lost":
         return ("lost", worst.loss_ratio) if worst.loss_ratio else None
     delays = [own.delay.mean for own in tier.queues if own and own.delay]
     if queue.delay is None or queue.delay.mean - min(delays) < FELT:
@@ -478,15 +478,15 @@ def _write_span(fates: Sequence[Fate]) -> str:
     """Write the numbers of some fates as one, from the least to the most, without intervals."""
     first = max(fates, key=lambda fate: fate.badness)
     # Only numbers with one meaning make a range.
-    alike = [fate for fate in fates if fate.headline.about == first.headline.about]
+    alike = [fate for fate in fates if fate.key_figure.about == first.key_figure.about]
     known = [fate.estimate.mean for fate in alike if fate.estimate]
     if not known:
-        return first.headline.told
+        return first.key_figure.told
     if first.is_count:
         ends = list(dict.fromkeys(f"{value:.0f}" for value in (min(known), max(known))))
         many = "none" if ends == ["0"] else "–".join(ends)
         return f"{many} of {len(first.party.findings)} {'suffers' if ends == ['1'] else 'suffer'}"
-    return first.headline.surround(_span(known, first.kind))
+    return first.key_figure.surround(_span(known, first.kind))
 
 
 def _span(values: Sequence[float], kind: Kind) -> str:

@@ -82,7 +82,9 @@ def _draw_person(grid: Grid, tiers: Sequence[TierFates], name: str) -> Iterator[
             if fate and (values := _read(fate, first)):
                 rows.append(_shape_row(tier.tier.label, choice, slot, values, first.kind))
     if rows:
-        about = f"of {len(first.party.findings)} suffer" if first.is_count else first.headline.about
+        about = (
+            f"of {len(first.party.findings)} suffer" if first.is_count else first.key_figure.about
+        )
         ends = first.bounds if first.kind == "number" and not first.is_count else None
         chart = _draw(pl.DataFrame(rows), grid, about + _UNITS[first.kind][1], first.kind, ends)
         yield Panel(name, chart, f"{name} by tier")
@@ -90,10 +92,10 @@ def _draw_person(grid: Grid, tiers: Sequence[TierFates], name: str) -> Iterator[
 
 def _read(fate: Fate, first: Fate) -> Sequence[float]:
     """Give mean, low and high of the number that grades ``first``; empty if not measured."""
-    if fate.is_count or fate.headline.about == first.headline.about:
+    if fate.is_count or fate.key_figure.about == first.key_figure.about:
         found = fate.estimate
         return (found.mean, found.low, found.high) if found else ()
-    own = (one for one in fate.party.worst.headlines if one.about == first.headline.about)
+    own = (one for one in fate.party.worst.key_figures if one.about == first.key_figure.about)
     value = next((one.value for one in own), None)
     return () if value is None else (value, math.nan, math.nan)
 

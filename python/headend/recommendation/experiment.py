@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from headend.analysis.expect import list_quantities, parse_quantity_name
 from headend.errors import InputError, refuse_argument, take_path
 from headend.recommendation.candidate import Candidate
+from headend.recommendation.conditions import read_tier_wish
 from headend.recommendation.folder import open_recommendation_folder, write_outcome
-from headend.recommendation.judging import read_text, read_tier_wish
 from headend.recommendation.keeping import Kept, add_sums, list_parts
 from headend.recommendation.reading import read_request
 from headend.recommendation.request import Request
@@ -233,7 +233,7 @@ def prepare_tier(request: Request, tier: Tier, allowance: Allowance | None = Non
     texts: list[Text] = []
     vocabularies: list[Vocabulary | Failure] = []
     for candidate in candidates:
-        texts.append(read_text(request, tier, candidate))
+        texts.append(request.read_text(tier, candidate))
         try:
             scenario = texts[-1].load(request.overrides).scenario
         except InputError as error:

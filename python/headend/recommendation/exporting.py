@@ -12,7 +12,6 @@ from typing import Any
 from headend.errors import InputError
 from headend.files import parse_toml
 from headend.recommendation.deciding import Decision
-from headend.recommendation.judging import read_text
 from headend.recommendation.request import Request
 from headend.scenario.reach import Reach
 from headend.scenario.source import QUEUE_ALIAS, Overrides, read_scenario
@@ -34,7 +33,7 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
     if setting is None:
         raise ValueError(f"{decision.tier.name}: no setting was measured")
     candidate = decision.find(setting)
-    text = read_text(request, decision.tier, candidate)
+    text = request.read_text(decision.tier, candidate)
     loaded = text.load(request.overrides)
     content = _override(text.parse(), request.overrides, loaded.scenario.queue_path or "")
     # What cannot be written into the tables by its path alone is in the engine's own words for the

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headend.analysis.marks import list_marks
+from headend.analysis.grading import list_marks
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Panel
 from headend.figures.placing import LETTER, LINE, find_share, mark_among
@@ -26,23 +26,21 @@ from headend.figures.theme import (
     make_legend,
     mark_along,
 )
-from headend.recommendation.feature import Feature
-from headend.recommendation.listing import name_feature, order_candidates
-from headend.recommendation.naming import name_term
+from headend.recommendation.candidate import Feature, order_candidates
 from headend.recommendation.people import name_application
-from headend.recommendation.telling import TRADE_OFF
-from headend.sweeps.concluding import conclude
+from headend.recommendation.sentences import TRADE_OFF, name_term
+from headend.sweeps.concluding import measure_terms
 from headend.sweeps.conclusion import Standing
 from headend.sweeps.figure import MOST_PANELS, Drawn, choose_axis, make_room
 from headend.sweeps.naming import write_mean
-from headend.sweeps.wish import Condition, Wish
+from headend.sweeps.wish import Condition, Term
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 
 if TYPE_CHECKING:
-    from headend.comparison.estimate import Estimate
+    from headend.analysis.estimate import Estimate
     from headend.recommendation.deciding import Decision
-    from headend.recommendation.record import RecommendationRecord
+    from headend.recommendation.result import Recommendation
     from headend.sweeps.conclusion import Measured
 
 #: The colour and the shape of each feature; that of today is the grey of queues.
@@ -97,12 +95,10 @@ class _Tier:
         return None if own is None else _list_ends(name, own)
 
 
-def draw_recommendation(recommendation: RecommendationRecord) -> list[Figure]:
+def draw_recommendation(recommendation: Recommendation) -> list[Figure]:
     """Draw the page's figures; ``trade-off`` comes first, where two measures are opposed."""
     decisions = [
-        own
-        for own in recommendation.decisions
-        if set(own.conclusion.standings.values()) != {Standing.MISSING}
+        own for own in recommendation.decisions if set(own.standings.values()) != {Standing.MISSING}
     ]
     if not decisions:
         return []
@@ -127,7 +123,7 @@ def draw_recommendation(recommendation: RecommendationRecord) -> list[Figure]:
 # What is drawn.
 
 
-def _list_people(recommendation: RecommendationRecord, decision: Decision) -> dict[str, list[str]]:
+def _list_people(recommendation: Recommendation, decision: Decision) -> dict[str, list[str]]:
     """List the measures of each person: the conditions' and the objective's, else the graded.
 
     Terms that are of no person, such as a queue's delay, have their own names.
@@ -150,17 +146,12 @@ def _list_people(recommendation: RecommendationRecord, decision: Decision) -> di
     return {**found, **others}
 
 
-def _measure(
-    recommendation: RecommendationRecord, decision: Decision, names: Sequence[str]
-) -> _Tier:
+def _measure(recommendation: Recommendation, decision: Decision, names: Sequence[str]) -> _Tier:
     """Give a tier with the measures that are drawn of it."""
-    measures = dict(decision.conclusion.terms)
-    missing = [name for name in names if name not in measures]
-    if missing:
+    measures = dict(decision.terms)
+    if missing := [name for name in names if name not in measures]:
         table = recommendation.table.filter(pl.col("tier") == decision.tier.name)
-        for name in missing:
-            sweep = replace(decision.conclusion.sweep, measures={name: name}, wish=Wish())
-            measures |= conclude(sweep, table).measures
+        measures |= measure_terms(table, [Term(name, (name,)) for name in missing])
     return _Tier(decision, tuple(order_candidates(decision.candidates)), measures)
 
 
@@ -172,10 +163,9 @@ def _choose_axes(tiers: Sequence[_Tier], names: Sequence[str]) -> tuple[str, str
     """
     missed: dict[str, int] = {}
     for tier in tiers:
-        conclusion = tier.decision.conclusion
         for condition in tier.decision.wish.hold:
             count = sum(
-                conclusion.judge(condition, own) is not Standing.HOLDS for own in tier.order
+                tier.decision.judge(condition, own) is not Standing.HOLDS for own in tier.order
             )
             missed[condition.term.text] = missed.get(condition.term.text, 0) + count
     order = sorted(missed, key=lambda name: -missed[name])
@@ -209,11 +199,11 @@ def _list_rows(tier: _Tier, measures: Mapping[str, str]) -> pl.DataFrame:
                 "number": setting,
                 "place": place,
                 "feature": str(candidate.feature),
-                "series": name_feature(candidate),
+                "series": candidate.group,
                 "is_buffer": candidate.feature is Feature.BUFFER_CONTROL,
                 "best": setting == decision.chosen.setting,
                 "holds": all(
-                    decision.conclusion.judge(condition, setting) is Standing.HOLDS
+                    decision.judge(condition, setting) is Standing.HOLDS
                     for own in measures.values()
                     for condition in tier.find_bounds(own)
                 ),

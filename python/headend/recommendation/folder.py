@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError, tell_system
-from headend.recommendation.candidate import Candidate
+from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.exporting import write_scenario_file
-from headend.recommendation.feature import Feature
 from headend.recommendation.page import write_recommendation_page
-from headend.recommendation.record import RecommendationRecord
 from headend.recommendation.request import Request
 from headend.recommendation.result import Recommendation
 from headend.recommendation.tier import Tier
@@ -77,9 +75,7 @@ def _check_same(folder: Path, request: Request) -> None:
     )
 
 
-def write_outcome(
-    recommendation: RecommendationRecord, folder: Path, *, report: bool = True
-) -> None:
+def write_outcome(recommendation: Recommendation, folder: Path, *, report: bool = True) -> None:
     """Write table, manifest, tiers' scenarios, seals and page; each file is whole or as it was."""
     from headend.version import read_version
 
@@ -124,9 +120,7 @@ def write_outcome(
         remove_page(folder)  # it has the answer to other conditions
 
 
-def write_own_page(
-    recommendation: RecommendationRecord, folder: Path, path: Path | None = None
-) -> None:
+def write_own_page(recommendation: Recommendation, folder: Path, path: Path | None = None) -> None:
     """Write the page of a recommendation whose tables are in a folder, by default there."""
     write_recommendation_page(recommendation, path or folder / REPORT, _fingerprint(folder))
 
@@ -148,7 +142,7 @@ def _fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _write_scenarios(recommendation: RecommendationRecord) -> dict[str, bytes]:
+def _write_scenarios(recommendation: Recommendation) -> dict[str, bytes]:
     """Write each tier's scenario with its recommended or nearest setting, by file name."""
     decisions = recommendation.decisions
     names = name_files([own.tier for own in decisions])

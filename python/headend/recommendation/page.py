@@ -7,32 +7,35 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.estimate import format_cell
 from headend.analysis.grading import Grade
-from headend.comparison.estimate import format_cell
-from headend.recommendation.feature import Feature
-from headend.recommendation.listing import order_candidates
-from headend.recommendation.naming import name_condition, name_term
+from headend.recommendation.candidate import order_candidates
 from headend.recommendation.people import name_application
 from headend.recommendation.request import DURATION, WARMUP
-from headend.recommendation.telling import tell_tier
+from headend.recommendation.sentences import (
+    describe_tier,
+    name_condition,
+    name_objective,
+    name_term,
+)
 from headend.recommendation.writing import list_tlvs
 from headend.results.seal import is_page_of
 from headend.sweeps.conclusion import Standing
 from headend.sweeps.naming import write_operators
-from headend.sweeps.outcome import list_failures
+from headend.sweeps.page import list_failures
 from headend.text.quantity import choose_unit, format_quantity, name_column
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
-    from headend.analysis.answer import Answer
     from headend.recommendation.deciding import Decision
-    from headend.recommendation.record import RecommendationRecord
     from headend.recommendation.request import Request
+    from headend.recommendation.result import Recommendation
     from headend.recommendation.tier import Tier
     from headend.recommendation.writing import Tlv
     from headend.sweeps.conclusion import Measured
     from headend.sweeps.wish import Condition, Wish
     from headend.text.quantity import Unit
+    from headend.wording.answer import Answer
 
 #: Up to so many tiers, the table of each is open.
 MOST_OPEN = 1
@@ -113,9 +116,7 @@ class Chapter:
     settings: tuple[Setting, ...]
 
 
-def write_recommendation_page(
-    recommendation: RecommendationRecord, path: Path, fingerprint: str
-) -> None:
+def write_recommendation_page(recommendation: Recommendation, path: Path, fingerprint: str) -> None:
     """Write the self-contained page, unless the one that is there was made of the same."""
     if is_page_of(path, fingerprint):
         return
@@ -124,28 +125,30 @@ def write_recommendation_page(
     write_page(render_recommendation(recommendation), path, fingerprint)
 
 
-def render_recommendation(recommendation: RecommendationRecord) -> str:
+def render_recommendation(recommendation: Recommendation) -> str:
     """Give the page as HTML."""
     from headend.pages.page import render_page
+    from headend.pages.section import Page, Section
     from headend.recommendation.figure import draw_recommendation
 
     request = recommendation.request
     figures = draw_recommendation(recommendation)
     answer = recommendation.answer.settle_why([figure.name for figure in figures])
-    return render_page(
-        "recommendation.html.j2",
+    chapters = [
+        _describe(request, own, number)
+        for number, own in enumerate(recommendation.decisions, start=1)
+    ]
+    page = Page(
+        request.title or request.name,
+        _hyphenate(answer),
         figures,
-        title=request.title or request.name,
-        answer=_hyphenate(answer),
-        chapters=[
-            _describe(request, own, number)
-            for number, own in enumerate(recommendation.decisions, start=1)
-        ],
-        most_open=MOST_OPEN,
-        **_describe_request(recommendation),
-        failures=[told for _, told in list_failures(recommendation.failures)],
+        [Section("tiers", {"chapters": chapters, "most_open": MOST_OPEN})],
+        [Section("asked", _describe_request(recommendation))],
         warnings=recommendation.notes,
+        failures=[told for _, told in list_failures(recommendation.failures)],
+        columns="choices",
     )
+    return render_page(page)
 
 
 def _hyphenate(answer: Answer) -> Answer:
@@ -159,8 +162,8 @@ def _hyphenate(answer: Answer) -> Answer:
         )
         for row in answer.matrix.rows
     )
-    choices = tuple(map(_break_words, answer.matrix.choices))
-    return replace(answer, matrix=replace(answer.matrix, choices=choices, rows=rows))
+    columns = tuple(replace(own, name=_break_words(own.name)) for own in answer.matrix.columns)
+    return replace(answer, matrix=replace(answer.matrix, columns=columns, rows=rows))
 
 
 def _break_words(text: str) -> str:
@@ -181,14 +184,14 @@ def _break_words(text: str) -> str:
 
 def _describe(request: Request, decision: Decision, number: int) -> Chapter:
     tlvs = list_tlvs(request, decision)
-    terms, names = decision.conclusion.terms, decision.shown
+    terms, names = decision.terms, decision.shown
     units = [_choose_unit(terms[name]) for name in names]
     order = order_candidates(decision.candidates)
     return Chapter(
         f"tier-{number}",
         decision.tier.name,
         _tell_rates(decision.tier),
-        tuple(filter(None, tell_tier(decision))),
+        tuple(filter(None, describe_tier(decision))),
         tlvs,
         "" if tlvs else _tell_nothing(decision),
         tuple(
@@ -221,7 +224,7 @@ def _choose_unit(measured: Measured) -> Unit:
 
 def _write_bounds(decision: Decision, name: str) -> str:
     """Write what must hold of a term, or that it is the objective."""
-    kind = decision.conclusion.terms[name].about.kind
+    kind = decision.terms[name].about.kind
     found = []
     for one in decision.wish.hold:
         if one.term.text == name:
@@ -236,34 +239,29 @@ def _write_bounds(decision: Decision, name: str) -> str:
 def _describe_setting(
     decision: Decision, setting: int, names: Sequence[str], units: Sequence[Unit]
 ) -> Setting:
-    candidate, conclusion = decision.find(setting), decision.conclusion
-    standing = conclusion.standings[setting]
+    candidate, standing = decision.find(setting), decision.standings[setting]
     missed = dict.fromkeys(
-        _name_briefly(own, decision.wish)
-        for own in decision.wish.hold
-        if conclusion.judge(own, setting) is not Standing.HOLDS
+        _name_briefly(own, decision.wish) for own in decision.list_missed(setting)
     )
     words = {
-        Standing.HOLDS: "holds",
+        Standing.HOLDS: "holds" if candidate.is_settable else "holds; cannot be set",
         Standing.UNDECIDED: f"undecided: {join_names(list(missed))}",
         Standing.FAILS: f"fails: {join_names(list(missed))}",
         Standing.MISSING: "no result",
     }[standing]
-    if standing is Standing.HOLDS and not candidate.is_settable:
-        words = "holds; cannot be set"
     cells = []
     for name, unit in zip(names, units, strict=True):
-        measured = conclusion.terms[name]
+        measured = decision.terms[name]
         estimate = measured.estimates.get(setting)
         text = format_cell(estimate, measured.about.kind, unit) if estimate else "–"
         judged = [
-            conclusion.judge(own, setting) for own in decision.wish.hold if own.term.text == name
+            decision.judge(own, setting) for own in decision.wish.hold if own.term.text == name
         ]
         worst = max(judged, key=list(Standing).index, default=None) if estimate else None
         cells.append((text, _GRADES[worst] if worst else Grade.NONE))
     return Setting(
         candidate.label,
-        list(Feature).index(candidate.feature),
+        candidate.feature.place,
         words,
         _GRADES[standing],
         _mark(decision, setting),
@@ -288,14 +286,13 @@ def _mark(decision: Decision, setting: int) -> str:
 # What was asked.
 
 
-def _describe_request(recommendation: RecommendationRecord) -> dict[str, Any]:
+def _describe_request(recommendation: Recommendation) -> dict[str, Any]:
     """Gather what was asked: the tiers, the people, what must hold, and how it was run."""
     request = recommendation.request
     overrides = {path: str(value) for path, value in request.overrides}
     duration = overrides.pop("duration", DURATION)
     warmup = overrides.pop("warmup", WARMUP)
     wish = recommendation.tiers[0][2]
-    best = "most" if wish.is_rising else "least"
     return {
         "tiers": [
             (
@@ -309,7 +306,7 @@ def _describe_request(recommendation: RecommendationRecord) -> dict[str, Any]:
         ],
         "people": [_describe_person(name, flow) for name, flow in request.people.flows.items()],
         "conditions": [(name_condition(own), own.text) for own in wish.hold],
-        "objective": f"{best} {name_term(wish.objective.text)}" if wish.objective else "",
+        "objective": name_objective(wish),
         "features": join_names([own.words for own in request.features]),
         "seeds": request.seeds,
         "duration": duration,

@@ -21,10 +21,8 @@ from headend.modem_file.editing import carry_low_latency, carry_queue
 from headend.modem_file.export import write_for
 from headend.modem_file.integrity import sign
 from headend.modem_file.reading import read_any_form
-from headend.recommendation.candidate import Candidate
+from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.deciding import Decision
-from headend.recommendation.feature import Feature
-from headend.recommendation.judging import read_text
 from headend.recommendation.request import Request
 from headend.recommendation.tier import Tier
 from headend.recommendation.tlv import Tlv, compare_settings, list_pins
@@ -36,7 +34,7 @@ from headend.scenario.source import read_scenario
 
 if TYPE_CHECKING:
     from headend.modem_file.finding import Finding
-    from headend.recommendation.record import RecommendationRecord
+    from headend.recommendation.result import Recommendation
 
 __all__ = ["Tlv", "Written", "list_paths", "list_tlvs", "tell_default", "write_files"]
 
@@ -133,7 +131,7 @@ def name_files(tiers: Sequence[Tier]) -> list[str]:
 
 
 def write_files(
-    recommendation: RecommendationRecord,
+    recommendation: Recommendation,
     path: Path,
     secret: bytes | None = None,
     *,
@@ -228,7 +226,7 @@ def _export(
     request: Request, tier: Tier, candidate: Candidate, secret: bytes | None = None
 ) -> tuple[bytes, list[str]]:
     """Let the engine write the file of a setting, with its notes."""
-    text = read_text(request, tier, candidate)
+    text = request.read_text(tier, candidate)
     return write_for(text.load(request.overrides), secret=secret)
 
 

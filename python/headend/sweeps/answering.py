@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from headend.analysis.answer import Answer, ask
 from headend.sweeps.conclusion import Best, Conclusion, Knee, Overall, Shape, Standing
 from headend.sweeps.matrix import draw_matrix
 from headend.sweeps.naming import (
@@ -28,6 +27,7 @@ from headend.sweeps.naming import (
 from headend.sweeps.wish import Condition
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
+from headend.wording.answer import Answer, ask
 
 #: A sentence lists parts of up to this many characters.
 MOST_CHARACTERS = 160

@@ -1,6 +1,6 @@
 """Computes the conclusion of a sweep: best settings, knees, trade-off, explained variance.
 
-Two settings tie in a measure by the rule of `headend.comparison.ties.is_tie`: the difference
+Two settings tie in a measure by the rule of `headend.analysis.ties.is_tie`: the difference
 between them, paired by seed, is not beyond its 95 % interval, or is at most 5 % of the larger one
 (0.1 of a MOS). Everything here rests on that rule:
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -116,6 +116,15 @@ def conclude(sweep: Sweep, table: pl.DataFrame) -> Conclusion:
     if overall and overall.is_best:
         bests = tuple(best.call_best(overall.option, main) for best in bests)
     return replace(concluded, bests=bests, overall=overall)
+
+
+def measure_terms(table: pl.DataFrame, terms: Iterable[Term]) -> dict[str, Measured]:
+    """Give the values of terms in each setting, by their text; points that failed are left out."""
+    asked = list(terms)
+    values = _gather(table, {name for term in asked for name in term.measures})
+    figures = {} if table.is_empty() else list_figures(table)
+    about = {name: describe_figure(row) for name, row in figures.items() if name in values}
+    return {term.text: _measure(term, values, about) for term in asked}
 
 
 def _gather(table: pl.DataFrame, names: set[str]) -> dict[str, dict[int, dict[int, float]]]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from headend.comparison.estimate import Estimate, estimate_mean
-from headend.comparison.ties import is_tie
+from headend.analysis.estimate import Estimate, estimate_mean
+from headend.analysis.ties import is_tie
 from headend.design.factor import Factor
 from headend.sweeps.definition import Sweep
 from headend.sweeps.shown import Shown
@@ -177,7 +177,7 @@ class Measured:
         return value if rising is not False else -value
 
     def is_tie(self, setting: int, best: int) -> bool:
-        """Say whether a setting ties with a better one by `headend.comparison.ties.is_tie`."""
+        """Say whether a setting ties with a better one by `headend.analysis.ties.is_tie`."""
         figure = self.about.figure
         return is_tie(self.values[setting], self.values[best], figure.kind, figure.range)
 

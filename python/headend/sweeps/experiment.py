@@ -43,7 +43,7 @@ from headend.scenario.source import (
 )
 from headend.scenario.subjects import Vocabulary
 from headend.sweeps.definition import Sweep, make_sweep, read_sweep
-from headend.sweeps.outcome import render_sweep
+from headend.sweeps.page import render_sweep
 from headend.sweeps.result import SweepResult, open_sweep_folder
 from headend.sweeps.wish import read_preferences
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from headend.analysis.answer import Cell, Matrix, Row
 from headend.analysis.grading import Grade, grade_measure
 from headend.sweeps.conclusion import Best, Conclusion, Measured, Standing
 from headend.sweeps.naming import join_conditions, list_others, write_operators
 from headend.text.quantity import Unit, choose_unit, format_number
 from headend.text.wording import capitalise, join_names
+from headend.wording.table import Cell, Row, Table, make_matrix
 
 #: Rows and columns of the matrix; the table of every setting has the others.
 MOST_ROWS, MOST_COLUMNS = 8, 8
@@ -23,7 +23,7 @@ MOST_ROWS, MOST_COLUMNS = 8, 8
 MOST_WITH_UNITS = 4
 
 
-def draw_matrix(conclusion: Conclusion) -> Matrix | None:
+def draw_matrix(conclusion: Conclusion) -> Table | None:
     """Draw the matrix; None where nothing was measured."""
     grid, main = conclusion.grid, conclusion.grid.dimensions[conclusion.main]
     if not conclusion.measures:
@@ -78,7 +78,7 @@ def draw_matrix(conclusion: Conclusion) -> Matrix | None:
     across = f"{main.name}\u00a0→"
     corner = f"{', '.join(others)}\u00a0↓ {across}" if others else across
     choices = tuple(main.labels[number] for number in columns)
-    return Matrix(choices, tuple(rows), corner, " ".join(filter(None, notes)))
+    return make_matrix(choices, tuple(rows), corner, " ".join(filter(None, notes)))
 
 
 def spread(items: Sequence[int], most: int, needed: Iterable[int] = ()) -> list[int]:
@@ -140,20 +140,20 @@ def _draw_standing(
         if standing is Standing.FAILS or one.term != wish.objective
     ]
     if setting == best.setting and best.standing is Standing.FAILS:
-        return Cell(Grade.POOR, "nearest", told[0])
+        return Cell(told[0], Grade.POOR, "nearest")
     if standing is Standing.FAILS:
-        return Cell(Grade.BAD, "fails", told[0])
+        return Cell(told[0], Grade.BAD, "fails")
     own = numbers.write(wish.objective.text, setting) if wish.objective else ""
     number, note = (own, ", ".join(told)) if objective else (", ".join(told[:1]), "")
     if standing is Standing.UNDECIDED:
-        return Cell(Grade.FAIR, "undecided", number, note)
+        return Cell(number, Grade.FAIR, "undecided", note)
     word = "holds" if wish.hold else ""
     if objective and setting == best.setting:
         word = "best"
     elif objective and setting in best.ties:
         word = "as good"
     grade = Grade.NONE if not wish.hold and word == "" else Grade.GOOD
-    return Cell(grade, word, number, note)
+    return Cell(number, grade, word, note)
 
 
 def _explain_wished(conclusion: Conclusion) -> str:
@@ -220,7 +220,7 @@ def _draw_measure(
         word = "" if grade is Grade.NONE else grade.value
         note = "knee" if setting == knee else ""
         number_text = numbers.write(measured.about.measure, setting)
-        cells.append(Cell(grade, word, number_text, note))
+        cells.append(Cell(number_text, grade, word, note))
     return Row(label, tuple(cells))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from headend.comparison.estimate import format_estimate
+from headend.analysis.estimate import format_estimate
 from headend.sweeps.conclusion import Best, Conclusion, Dimension, Measured
 from headend.text.wording import join_names, list_names
 

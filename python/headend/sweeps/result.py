@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.answer import Answer
 from headend.design.design import Design
 from headend.design.factor import Factor
 from headend.errors import InputError
@@ -21,6 +20,7 @@ from headend.sweeps.conclusion import Conclusion
 from headend.sweeps.definition import Sweep
 from headend.sweeps.summary import summarise
 from headend.sweeps.wish import read_wish
+from headend.wording.answer import Answer
 
 if TYPE_CHECKING:
     import polars as pl

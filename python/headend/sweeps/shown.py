@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.comparison.estimate import Bounds
-from headend.comparison.scores import Figure
+from headend.analysis.estimate import Bounds
+from headend.comparison.scores import ScoredMetric
 from headend.engine.metrics import (
     CHANNEL_METRICS,
     FLOW_METRICS,
@@ -53,9 +53,9 @@ class Shown:
     range: Bounds | None = None
 
     @property
-    def figure(self) -> Figure:
+    def figure(self) -> ScoredMetric:
         """The same figure in the form that comparisons of runs use."""
-        return Figure(
+        return ScoredMetric(
             self.measure,
             self.metric,
             self.kind,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from headend.comparison.estimate import bound_interval, find_quantile
+from headend.analysis.estimate import bound_interval, find_quantile
 from headend.engine.metrics import Metric, find_metric
 from headend.sweeps.definition import Sweep
 
