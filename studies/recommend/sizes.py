@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
+from headend.analysis.ranking import Feasibility
 from headend.figures import vegalite as vl
 from headend.figures.theme import PALETTE, make_chart, make_legend
 from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.deciding import Decision
 from headend.study import ClaimResult, ClaimVerdict, decide
-from headend.sweeps.conclusion import Standing
 
 #: What is recommended by the upstream rate in Mbit/s.
 Decisions = Mapping[int, Decision]
@@ -39,7 +39,8 @@ def find_full(decision: Decision, share: float) -> int | None:
     means = {
         setting: objective.estimates[setting].mean
         for setting, standing in decision.standings.items()
-        if standing is Standing.HOLDS and decision.find(setting).feature is Feature.BUFFER_CONTROL
+        if standing is Feasibility.HOLDS
+        and decision.find(setting).feature is Feature.BUFFER_CONTROL
     }
     most = max(means.values(), default=0.0)
     sizes = [
@@ -54,9 +55,11 @@ def tell_choice(decision: Decision) -> str:
     if best.setting is None:
         return "nothing"
     label = decision.find(best.setting).label
-    if best.standing is Standing.HOLDS:
+    if best.standing is Feasibility.HOLDS:
         return label
-    return f"nothing ({'undecided' if best.standing is Standing.UNDECIDED else 'nearest'}: {label})"
+    return (
+        f"nothing ({'undecided' if best.standing is Feasibility.UNDECIDED else 'nearest'}: {label})"
+    )
 
 
 def hold_sizes(
@@ -191,7 +194,7 @@ def tell_ties(decisions: Decisions) -> str:
 def list_ties(decision: Decision) -> list[int]:
     """List the recommended buffer and those that tie with it, in KiB; nothing where none holds."""
     best = decision.chosen
-    if best.standing is not Standing.HOLDS or best.setting is None:
+    if best.standing is not Feasibility.HOLDS or best.setting is None:
         return []
     return [find_size(decision.find(number)) for number in (best.setting, *best.ties)]
 
@@ -224,7 +227,7 @@ def _make_axis(column: str) -> vl.X:
 def _judge(decision: Decision, rate: int, accept: Callable[[int, int], bool]) -> ClaimVerdict:
     size = read_size(decision)
     if size is None:
-        undecided = decision.chosen.standing is Standing.UNDECIDED
+        undecided = decision.chosen.standing is Feasibility.UNDECIDED
         return ClaimVerdict.UNDECIDED if undecided else ClaimVerdict.DIFFERS
     return decide(accept(size, rate))
 

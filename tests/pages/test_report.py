@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import headend
+from headend.analysis.measures import MeasureInfo
 from headend.figures import draw_figures
 from headend.figures import vegalite as vl
 from headend.figures.export import write_figures
@@ -26,7 +27,6 @@ from headend.pages.page import bundle_libraries
 from headend.running.experiment import compare
 from headend.running.result import Result
 from headend.sweeps.figure import name_measure
-from headend.sweeps.shown import Shown
 from vega_lite import check_panel
 
 
@@ -235,7 +235,7 @@ def test_files_of_both_ways_are_told_apart_by_name(tmp_path: Path) -> None:
 def test_a_sweeps_axis_says_what_it_measures() -> None:
     def name(measure: str, direction: str | None, metric: str, unit: str = "") -> str:
         rows = pl.DataFrame({"subject": ["call"], "direction": [direction], "metric": [metric]})
-        return name_measure(rows, Shown(measure, "number"), unit)
+        return name_measure(rows, MeasureInfo(measure, "number"), unit)
 
     assert name("quality", None, "mos.mean") == "quality: MOS, mean"
     assert name("call", None, "mos.mean") == "call: MOS, mean"

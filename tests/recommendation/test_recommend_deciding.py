@@ -37,7 +37,7 @@ def test_a_condition_can_be_on_a_queue_that_only_some_settings_have() -> None:
     (decision,) = ask("cable.up_low_latency.delay.p99 <= 50 ms").decisions
     assert decision.recommended
     assert decision.find(decision.recommended).label == "low latency"
-    able = [own for own in decision.chosen.among if decision.holds(own)]
+    able = [own for own in decision.chosen.among if decision.is_able(own)]
     assert {str(decision.find(own).feature) for own in able} == {"low-latency"}
 
 

@@ -89,7 +89,7 @@ def recommend(tiers: Sequence[Tier], labels: Sequence[str | None]) -> Recommenda
     ]
     table = pl.DataFrame(rows, schema_overrides={"error": pl.String})
     tried = tuple((own.tier, own.candidates, own.wish) for own in planned)
-    return Recommendation(request, tried, table, complete=True)
+    return Recommendation(request, tried, table=table, complete=True)
 
 
 def list_words(tier: Tier, label: str | None) -> list[str]:

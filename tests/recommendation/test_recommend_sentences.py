@@ -8,14 +8,14 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from headend.analysis.criteria import read_preferences
+from headend.analysis.ranking import Feasibility
 from headend.errors import InputError
 from headend.recommendation.candidate import CHOOSABLE, Candidate, Feature, list_candidates
 from headend.recommendation.deciding import Decision, decide
 from headend.recommendation.reading import read_request
 from headend.recommendation.sentences import advise, answer_recommendation, describe_tier
 from headend.recommendation.tier import Tier
-from headend.sweeps.conclusion import Standing
-from headend.sweeps.wish import read_preferences
 
 #: A value of a measure with a candidate and a seed.
 Give = Callable[[str, int], float]
@@ -118,7 +118,7 @@ def test_nothing_that_fails_is_recommended_however_fast_its_upload() -> None:
 def test_a_modem_that_nobody_has_set_cannot_be_recommended() -> None:
     decision = make(lambda label, _: 4.2 if label.startswith("no AQM") else 3.0, lambda _, __: 4e6)
 
-    assert decision.bests[Feature.TODAY].standing is Standing.HOLDS
+    assert decision.bests[Feature.TODAY].standing is Feasibility.HOLDS
     assert decision.recommended is None
 
 
@@ -150,7 +150,7 @@ def test_what_holds_in_the_mean_only_is_undecided_and_more_seeds_are_asked_for()
     first, second, _ = describe_tier(decision)
 
     assert decision.recommended is None
-    assert decision.chosen.standing is Standing.UNDECIDED
+    assert decision.chosen.standing is Feasibility.UNDECIDED
     assert answer.sentences[0].startswith("At 5 Mbit/s more seeds are needed: with AQM 10 ms, ")
     assert first.startswith("Nothing is recommended yet: ")
     assert second == "More seeds decide it, such as --seeds 6: what was run is kept."

@@ -107,7 +107,7 @@ def test_from_the_points_of_a_study_the_same_is_recommended_as_by_a_run(tmp_path
     assert again.chosen == decided.chosen
     assert again.standings == decided.standings
     assert len(set(decided.standings.values())) > 1
-    for term in decided.wish.terms:
+    for term in decided.criteria.terms:
         assert again.terms[term.text].values == decided.terms[term.text].values
 
 

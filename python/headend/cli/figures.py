@@ -141,10 +141,9 @@ def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
 
         drawn = load_sweep(first).draw_figures()
     elif kind == "recommendation":
-        from headend.recommendation.figure import draw_recommendation
-        from headend.recommendation.folder import load_recommendation
+        from headend.recommendation.result import load_recommendation
 
-        drawn = draw_recommendation(load_recommendation(first))
+        drawn = load_recommendation(first).draw_figures()
     else:
         from headend.figures.catalogue import draw_figures, list_drawings
         from headend.running.comparison import load_results

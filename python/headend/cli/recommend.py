@@ -231,7 +231,8 @@ def recommend(
         print_recommendation,
         print_troubles,
     )
-    from headend.recommendation.folder import choose_recommendation_folder, write_outcome
+    from headend.recommendation.page import write_recommendation
+    from headend.recommendation.result import choose_recommendation_folder
 
     opened = _find_results(sources)
     if opened:
@@ -246,7 +247,7 @@ def recommend(
         is_new = bool(asked["expect"] or asked["prefer"])
         _check_targets(result.request, folder, write, csv, force=force)
         if is_new:
-            write_outcome(result, folder, report=False)
+            write_recommendation(result, report=False)
     else:
         request = _read_request(sources, seeds, settings, asked)
         folder, is_new = out or choose_recommendation_folder(request.name), True
@@ -282,7 +283,7 @@ def recommend(
 
 def _find_results(sources: tuple[str, ...]) -> Path | None:
     """Give the results folder that is to be judged again; None where the sources are files."""
-    from headend.recommendation.folder import KIND
+    from headend.recommendation.result import Recommendation
     from headend.results.folder import read_kind
 
     folders = [source for source in sources if Path(source).is_dir()]
@@ -291,7 +292,7 @@ def _find_results(sources: tuple[str, ...]) -> Path | None:
     kind = read_kind(Path(folders[0]))
     if kind is None:
         raise InputError(f"{folders[0]}: expected {EXPECTED}, found another folder")
-    if kind != KIND:
+    if kind != Recommendation.kind:
         raise InputError(f"{folders[0]}: holds the results of a {kind}; expected {EXPECTED}")
     if len(sources) > 1:
         raise InputError(
@@ -414,7 +415,7 @@ def _run(
 
 def _judge_again(folder: Path, expect: tuple[str, ...], prefer: str | None) -> Recommendation:
     """Read a recommendation back, and judge it by other conditions where there are any."""
-    from headend.recommendation.folder import load_recommendation
+    from headend.recommendation.result import load_recommendation
 
     result = load_recommendation(folder)
     return result.judge_again(expect=expect, prefer=prefer or "") if expect or prefer else result
@@ -434,9 +435,9 @@ def _write_tables(folder: Path, csv: Path | None, *, force: bool) -> list[WriteF
 
 
 def _write_page(result: Recommendation, folder: Path) -> list[WriteFailure]:
-    from headend.recommendation.folder import write_own_page
+    from headend.recommendation.page import write_recommendation_page
 
-    lacking = make_report(lambda path: write_own_page(result, folder, path), folder)
+    lacking = make_report(lambda path: write_recommendation_page(result, path), folder)
     return [lacking] if lacking else []
 
 

@@ -70,9 +70,10 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
 
         path = write_sweep_page(load_sweep(first), out)
     elif kind == "recommendation":
-        from headend.recommendation.folder import rewrite_page
+        from headend.recommendation.page import write_recommendation_page
+        from headend.recommendation.result import load_recommendation
 
-        path = rewrite_page(first, out)
+        path = write_recommendation_page(load_recommendation(first), out)
     else:
         path = load_comparison(folders).report(out or first / REPORT)
     if as_json:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import rich.table
 from rich.text import Text
 
 from headend.cli.terminal import write_line
-from headend.text.quantity import choose_unit, name_column
 from headend.text.reveal import reveal, reveal_line
 
 if TYPE_CHECKING:
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
     from rich.measure import Measurement
     from rich.table import Column
 
-    from headend.recommendation.deciding import Decision
     from headend.wording.table import Cell, Table
 
 #: Terminals of fewer columns cut tables, or make towers of their cells.
@@ -31,7 +28,7 @@ _STYLES = {
     "none": "dim",
 }
 #: Columns whose cells stay on one line.
-_UNBROKEN = ("flow", "grade", "discipline", "claim", "verdict", "name", "parameter")
+_UNBROKEN = ("setting", "flow", "grade", "discipline", "claim", "verdict", "name", "parameter")
 
 _SIGNS = {"good": "✓ good", "fair": "~ fair", "poor": "! poor", "bad": "✗ bad", "none": ""}
 
@@ -88,75 +85,6 @@ def _draw_cell(cell: Cell | None, between: str, look: str = "") -> Text:
     if cell.is_chosen:
         text.stylize("bold")
     return text.append(f"\n{reveal_line(cell.note)}", style="dim") if cell.note else text
-
-
-_STANDINGS = {
-    "holds": ("✓ ", "green"),
-    "undecided": ("~ ", "yellow"),
-    "fails": ("✗ ", "red"),
-    "missing": ("– ", "dim"),
-}
-
-#: What the signs before settings that were tried say.
-STANDINGS_NOTE = "✓ every condition holds, ~ only in the mean, ✗ one fails, – no result."
-
-#: The columns of a quantity's name above its values.
-_NAME_COLUMNS = 10
-
-
-def draw_candidates(decision: Decision, *, narrow: bool = False) -> rich.table.Table:
-    """Draw a row for each setting that was tried in a tier, with a sign of whether it holds.
-
-    Each quantity that was asked for, or that the people's own demands are about, has a column, with
-    the interval of its mean; in a narrow table, the name has several lines, and the interval is
-    below the mean.
-    """
-    from headend.analysis.estimate import format_cell
-
-    terms = [decision.terms[name] for name in decision.shown]
-    units = [
-        choose_unit((own.mean for own in term.estimates.values()), term.about.kind)
-        for term in terms
-    ]
-    table = _new_table("setting")
-    if narrow:
-        table.padding = (0, 1, 0, 0)
-    for term, unit in zip(terms, units, strict=True):
-        name = name_column(term.about.measure, unit)
-        if narrow:
-            name = _break_name(name)
-        table.add_column(name, justify="right", no_wrap=True)
-    for number, candidate in enumerate(decision.candidates, start=1):
-        is_chosen = number == decision.recommended
-        label = f"{candidate.label}, recommended" if is_chosen else candidate.label
-        style = "bold" if is_chosen else ""
-        cells = [
-            format_cell(term.estimates[number], term.about.kind, unit)
-            if number in term.estimates
-            else "–"
-            for term, unit in zip(terms, units, strict=True)
-        ]
-        if narrow:
-            cells = [cell.replace(" ", "\n", 1) for cell in cells]
-        sign = _STANDINGS[decision.standings[number]]
-        table.add_row(write_line(sign, (label, style)), *cells)
-    return table
-
-
-def _break_name(name: str) -> str:
-    """Break the name of a quantity into lines, after points, underscores and spaces.
-
-    Examples
-    --------
-    >>> _break_name("page.page_load_time.p50 (s)").splitlines()
-    ['page.page_', 'load_time.', 'p50 (s)']
-    """
-    lines = [""]
-    for piece in re.findall(r"[^._ ]+[._ ]?", name):
-        if lines[-1] and len(lines[-1] + piece.rstrip()) > _NAME_COLUMNS:
-            lines.append("")
-        lines[-1] += piece
-    return "\n".join(line.rstrip() for line in lines)
 
 
 def fit(console: Console, table: rich.table.Table) -> RenderableType:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from headend.errors import InputError, refuse_unfit, take_path
-from headend.recommendation.folder import load_recommendation
-from headend.recommendation.result import Recommendation
+from headend.recommendation.result import Recommendation, load_recommendation
 from headend.results.record import read_manifest
 from headend.running.comparison import Comparison, load_comparison
 from headend.running.result import Result

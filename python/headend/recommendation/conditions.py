@@ -15,17 +15,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from headend.analysis.criteria import Condition, Criteria, read_preferences
 from headend.analysis.expect import Quantity, split_expectation
+from headend.analysis.sums import parse_sum
 from headend.engine.description import find_application
 from headend.errors import InputError, naming
 from headend.recommendation.candidate import Candidate
 from headend.recommendation.people import name_application
 from headend.recommendation.request import Request
 from headend.recommendation.tier import LINE, Tier
-from headend.running.measuring import parse_sum
 from headend.scenario.groups import name_group
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.wish import Condition, Wish, read_preferences
 from headend.text.quantity import NAMES, format_quantity, parse_quantity
 
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*%(?:\s*of\s+(\S+))?", re.IGNORECASE)
@@ -34,7 +34,7 @@ _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*%(?:\s*of\s+(\S+))?", re.
 _WAYS = ("upstream", "downstream")
 
 
-def read_tier_wish(request: Request, tier: Tier, vocabularies: Sequence[Vocabulary]) -> Wish:
+def read_tier_wish(request: Request, tier: Tier, vocabularies: Sequence[Vocabulary]) -> Criteria:
     """Understand what must hold of a tier; a quantity counts as known if one candidate has it."""
     first, *others = vocabularies
     members: Mapping[str, Sequence[str]] = first.members
@@ -70,7 +70,7 @@ def read_wish_of(
     tier: Tier,
     flows: Mapping[str, Mapping[str, Any]],
     vocabulary: Vocabulary,
-) -> Wish:
+) -> Criteria:
     """Understand what must hold of a tier, with bounds that are shares of its rate in bit/s.
 
     Parameters
@@ -95,13 +95,13 @@ def read_wish_of(
             split_expectation(text)
     wish = read_preferences([*conditions, *([read_objective(objective)] if objective else [])], {})
     hold = []
-    for one in wish.hold:
+    for one in wish.constraints:
         where = one.where.replace("--prefer", "--expect")
         try:
             hold.append(replace(_resolve(one, tier, flows, vocabulary), where=where))
         except ValueError as error:
             raise InputError(f"{where}: {error}") from error
-    wish = replace(wish, hold=tuple(hold))
+    wish = replace(wish, constraints=tuple(hold))
     wish.check({}, vocabulary)
     return wish
 
@@ -168,7 +168,7 @@ def _resolve(
     share = parse_quantity(f"{match[1]} %", "ratio").value
     rate = tier.upstream if way == "upstream" else tier.downstream
     most = max(rate, _find_peak(tier, way))
-    if condition.is_rising and share * rate > most and condition.operator in (">", ">="):
+    if condition.higher_is_better and share * rate > most and condition.operator in (">", ">="):
         peak = f" at its peak, and {format_quantity(rate, 'rate')} sustained" if most > rate else ""
         raise InputError(
             f'no value meets "{condition.operator} {condition.limit}": the rate {way} is'

@@ -12,17 +12,15 @@ All that sentences, tables and figures say of a tier is a fact of its `Decision`
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headend.analysis.ties import find_tie
+from headend.analysis.criteria import Condition, Criteria
+from headend.analysis.measures import MeasureValues, measure_terms
+from headend.analysis.ranking import Choice, Evaluation, Feasibility, Policy, evaluate, rank
 from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.tier import Tier
-from headend.sweeps.concluding import measure_terms
-from headend.sweeps.conclusion import Measured, Standing, judge
-from headend.sweeps.wish import Condition, Wish
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,31 +34,10 @@ MOST_DEMANDS = 8
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The best of some settings.
-
-    Parameters
-    ----------
-    among
-        The settings, in the order of preference.
-    setting
-        Of those that hold, the preferred one of the best; else of those whose means meet the
-        conditions; else the nearest. None where none has a value of all that counts.
-    ties
-        Others that are as good.
-    standing
-        Whether it holds, is undecided, or fails.
-    """
-
-    among: tuple[int, ...]
-    setting: int | None
-    ties: tuple[int, ...]
-    standing: Standing
-
-
-@dataclass(frozen=True)
-class Decision:
+class Decision(Evaluation):
     """What one tier shall have, and what is known of all its settings.
+
+    Its ``terms`` are those of the criteria and of the demands.
 
     Parameters
     ----------
@@ -68,25 +45,16 @@ class Decision:
         The tier.
     candidates
         What was tried; the setting of number ``n`` is ``candidates[n - 1]``.
-    wish
-        What must hold, and what there should be most or least of.
     demands
         The people's own conditions and objective, also where others were asked for.
     seeds
         How many were run.
-    terms
-        Means and intervals of the terms of both, by their text.
-    standings
-        Whether the conditions hold in each setting.
     """
 
     tier: Tier
     candidates: tuple[Candidate, ...]
-    wish: Wish
-    demands: Wish
+    demands: Criteria
     seeds: int
-    terms: Mapping[str, Measured]
-    standings: Mapping[int, Standing]
 
     def find(self, setting: int) -> Candidate:
         """Give the candidate of a setting."""
@@ -118,7 +86,7 @@ class Decision:
     @property
     def recommended(self) -> int | None:
         """The setting that is recommended; None where none holds."""
-        return self.chosen.setting if self.chosen.standing is Standing.HOLDS else None
+        return self.chosen.setting if self.chosen.standing is Feasibility.HOLDS else None
 
     def choose(self, settings: Sequence[int]) -> Choice:
         """Find the best of some settings, which are in the order of preference.
@@ -126,103 +94,26 @@ class Decision:
         Of settings that are as good, one that is clearly worse than another in a watched term, and
         clearly better in none, is not the best.
         """
-        among = tuple(settings)
-        done = [own for own in among if self.standings[own] is not Standing.MISSING]
-        if not done:
-            return Choice(among, None, (), Standing.MISSING)
-        objective = self.objective
-        valued = [own for own in done if objective is None or own in objective.estimates]
-        standing, able = Standing.HOLDS, [own for own in valued if self.holds(own)]
-        if not able:
-            standing = Standing.UNDECIDED
-            able = [own for own in valued if self.find_shortfall(own) <= 0]
-        if not able:
-            shortfalls = {own: self.find_shortfall(own) for own in done}
-            least = min(shortfalls.values())
-            nearest = next(own for own in done if shortfalls[own] <= least + NEAREST)
-            # A setting that misses nothing is here because the objective has no value in it.
-            misses = 0 < shortfalls[nearest] < math.inf
-            return Choice(among, nearest if misses else None, (), Standing.FAILS)
-        if objective is None:
-            first, *others = able
-            return Choice(among, first, tuple(others), standing)
-        top = max(able, key=self.weigh)
-        equal = [own for own in able if self._is_close(own, top)]
-        best = next(
-            (own for own in equal if not any(self._is_beaten(own, other) for other in equal)),
-            equal[0],
-        )
-        ties = [own for own in able if own != best and (own == top or objective.is_tie(own, top))]
-        return Choice(among, best, tuple(ties), standing)
+        return rank(self, settings, Policy(MeasureValues.is_close, self._prefer, _choose_nearest))
 
-    def _is_close(self, setting: int, best: int) -> bool:
-        """Say whether a setting's mean is as good as the best one's, whatever the intervals."""
+    def _prefer(self, settings: Sequence[int]) -> int:
+        """Name the first of equal settings that is not beaten; without an objective, the first."""
         if self.objective is None:
-            return True
-        mean, other = (self.objective.estimates[own].mean for own in (setting, best))
-        figure = self.objective.about.figure
-        return abs(mean - other) <= find_tie(mean, other, figure.kind, figure.range)
+            return settings[0]
+        best = (
+            own for own in settings if not any(self._is_beaten(own, other) for other in settings)
+        )
+        return next(best, settings[0])
 
     def _is_beaten(self, setting: int, other: int) -> bool:
         """Say whether another setting is clearly better for somebody, and worse for nobody."""
         better, worse = self.list_changes(setting, other)
         return bool(worse) and not better
 
-    # How settings meet what is asked.
-
-    @property
-    def objective(self) -> Measured | None:
-        """The term to maximise or minimise; None where there is none."""
-        return self.terms[self.wish.objective.text] if self.wish.objective else None
-
-    def holds(self, setting: int) -> bool:
-        """Say whether every condition holds in a setting that has a value of the objective."""
-        is_known = self.objective is None or setting in self.objective.estimates
-        return self.standings[setting] is Standing.HOLDS and is_known
-
-    def judge(self, condition: Condition, setting: int) -> Standing:
-        """Say whether a condition holds in a setting; a setting without a value fails."""
-        return judge(condition, self.terms[condition.term.text], setting)
-
-    def weigh(self, setting: int) -> float:
-        """Give a setting's mean objective, with its sign such that a larger one is better."""
-        if self.objective is None or setting not in self.objective.estimates:
-            return -math.inf
-        mean = self.objective.estimates[setting].mean
-        return self.objective.orient(mean, self.wish.is_rising)
-
-    def find_miss(self, condition: Condition, setting: int) -> float | None:
-        """Give by how much a mean misses a bound, in base units; a margin is negative.
-
-        None where the setting has no value.
-        """
-        measured = self.terms[condition.term.text]
-        estimate = measured.estimates.get(setting)
-        if estimate is None:
-            return None
-        bound = condition.read_bound(measured.about.kind)
-        return bound - estimate.mean if condition.is_rising else estimate.mean - bound
-
-    def _weigh_miss(self, condition: Condition, setting: int) -> float:
-        """Give a miss as a share of the bound; infinite without a value."""
-        miss, measured = self.find_miss(condition, setting), self.terms[condition.term.text]
-        if miss is None:
-            return math.inf
-        return miss / (abs(condition.read_bound(measured.about.kind)) or measured.largest)
-
-    def find_shortfall(self, setting: int) -> float:
-        """Give a setting's miss of its worst condition, as a share of the bound; or its margin."""
-        return max((self._weigh_miss(own, setting) for own in self.wish.hold), default=0.0)
-
-    def list_missed(self, setting: int) -> list[Condition]:
-        """List the conditions that do not hold in a setting."""
-        conditions = self.wish.hold
-        return [own for own in conditions if self.judge(own, setting) is not Standing.HOLDS]
-
     def find_decisive(self, setting: int) -> Condition:
         """Give the condition that a setting misses most, or meets with the least to spare."""
-        conditions = self.list_missed(setting) or self.wish.hold
-        return max(conditions, key=lambda own: self._weigh_miss(own, setting))
+        conditions = self.list_missed(setting) or self.criteria.constraints
+        return max(conditions, key=lambda own: self.weigh_miss(own, setting))
 
     # What else is to be known of the choice.
 
@@ -230,9 +121,9 @@ class Decision:
     def watched(self) -> Mapping[str, bool]:
         """The terms of all that was asked and of people's demands, and whether more is better."""
         found: dict[str, bool] = {}
-        for wish in (self.wish, self.demands):
-            rising = [(one.term, one.is_rising) for one in wish.hold]
-            rising += [(wish.objective, wish.is_rising)] if wish.objective else []
+        for wish in (self.criteria, self.demands):
+            rising = [(one.term, one.higher_is_better) for one in wish.constraints]
+            rising += [(wish.objective, wish.higher_is_better)] if wish.objective else []
             for term, is_rising in rising:
                 if term.text in self.terms and self.terms[term.text].estimates:
                     found.setdefault(term.text, is_rising)
@@ -241,7 +132,7 @@ class Decision:
     @property
     def shown(self) -> list[str]:
         """The terms in a table of all settings: those asked for, then what else people feel."""
-        return list(dict.fromkeys([*(term.text for term in self.wish.terms), *self.watched]))
+        return list(dict.fromkeys([*(term.text for term in self.criteria.terms), *self.watched]))
 
     def list_changes(self, setting: int, other: int) -> tuple[list[str], list[str]]:
         """List the watched terms that are clearly better in a setting than in another, or worse."""
@@ -252,7 +143,7 @@ class Decision:
             known = {setting, other} <= measured.estimates.keys()
             if known and not measured.is_tie(setting, other):
                 mean, base = (
-                    measured.orient(measured.estimates[own].mean, is_rising)
+                    measured.as_gain(measured.estimates[own].mean, is_rising)
                     for own in (setting, other)
                 )
                 (better if mean > base else worse).append(term)
@@ -261,12 +152,12 @@ class Decision:
     @property
     def holding(self) -> list[int]:
         """The settings that can be set and meet all conditions."""
-        return [own for own in self.chosen.among if self.holds(own)]
+        return [own for own in self.chosen.among if self.is_able(own)]
 
     @property
     def undecided(self) -> list[int]:
         """The settings that can be set and meet all conditions over a part of an interval only."""
-        return [own for own in self.chosen.among if self.standings[own] is Standing.UNDECIDED]
+        return [own for own in self.chosen.among if self.standings[own] is Feasibility.UNDECIDED]
 
     @property
     def today(self) -> int | None:
@@ -276,7 +167,9 @@ class Decision:
     @property
     def is_lax(self) -> bool:
         """Whether every setting meets all conditions, which then tell none apart."""
-        return bool(self.wish.hold) and set(self.standings.values()) == {Standing.HOLDS}
+        return bool(self.criteria.constraints) and set(self.standings.values()) == {
+            Feasibility.HOLDS
+        }
 
     @property
     def rival(self) -> int | None:
@@ -290,7 +183,7 @@ class Decision:
             if own in self.objective.estimates
             and self.find_shortfall(own) <= 0
             and self.weigh(own) > self.weigh(recommended)
-            and not self._is_close(own, recommended)
+            and not self.objective.is_close(own, recommended)
         ]
         return max(able, key=self.weigh, default=None)
 
@@ -301,7 +194,7 @@ class Decision:
             return None
         feature = self.find(self.recommended).feature
         best = self.choose([own for own in self.chosen.among if self.find(own).feature != feature])
-        is_other = best.standing is Standing.HOLDS and best.setting not in self.chosen.ties
+        is_other = best.standing is Feasibility.HOLDS and best.setting not in self.chosen.ties
         return best.setting if is_other else None
 
     @property
@@ -313,35 +206,35 @@ class Decision:
             return None
         buffers = self.bests[Feature.BUFFER_CONTROL].among
         larger = next((own for own in buffers if own > (self.recommended or 0)), None)
-        return larger if larger and self.standings[larger] is Standing.FAILS else None
+        return larger if larger and self.standings[larger] is Feasibility.FAILS else None
 
     @property
     def unasked(self) -> list[str]:
         """The terms of people's demands that no condition asks for and the chosen setting fails."""
-        asked = {one.term.text for one in self.wish.hold}
+        asked = {one.term.text for one in self.criteria.constraints}
         return [
             one.term.text
-            for one in self.demands.hold
+            for one in self.demands.constraints
             if one.term.text not in asked
             and one.term.text in self.terms
-            and self.judge(one, self.chosen.setting or 0) is Standing.FAILS
+            and self.judge(one, self.chosen.setting or 0) is Feasibility.FAILS
         ]
 
     @property
     def unmeasured(self) -> list[str]:
         """The terms of what was asked that have no value in any setting."""
-        return [one.text for one in self.wish.terms if not self.terms[one.text].estimates]
+        return [one.text for one in self.criteria.terms if not self.terms[one.text].estimates]
 
     @property
     def out_of_reach(self) -> list[tuple[Condition, int]]:
         """The conditions that no setting meets, each with the setting that comes nearest to it."""
         found = []
-        for condition in self.wish.hold:
+        for condition in self.criteria.constraints:
             measured, among = self.terms[condition.term.text], self.chosen.among
             known = [own for own in among if own in measured.estimates]
-            if known and not any(self.judge(condition, own) is Standing.HOLDS for own in among):
+            if known and not any(self.judge(condition, own) is Feasibility.HOLDS for own in among):
                 means = {own: measured.estimates[own].mean for own in known}
-                best = max if condition.is_rising else min
+                best = max if condition.higher_is_better else min
                 found.append((condition, best(means, key=means.__getitem__)))
         return found
 
@@ -350,9 +243,9 @@ def decide(
     tier: Tier,
     candidates: Sequence[Candidate],
     table: pl.DataFrame,
-    wish: Wish,
+    wish: Criteria,
     seeds: Sequence[int],
-    demands: Wish | None = None,
+    demands: Criteria | None = None,
 ) -> Decision:
     """Decide what a tier shall have.
 
@@ -369,7 +262,7 @@ def decide(
     demands
         The people's own conditions and objective.
     """
-    demands = demands or Wish()
+    demands = demands or Criteria()
     known = set() if table.is_empty() else set(table["measure"])
     felt = [term for term in demands.terms if term.text in known][:MOST_DEMANDS]
     terms = measure_terms(table, [*felt, *wish.terms])
@@ -381,10 +274,11 @@ def decide(
         if demands:  # without any, whatever was measured counts
             rows = rows.filter(rows["measure"].is_in(list(asked)))
         done = set(rows["setting"])
-    standings = {}
-    for setting in range(1, len(candidates) + 1):
-        judged = {judge(own, terms[own.term.text], setting) for own in wish.hold}
-        order = (Standing.FAILS, Standing.UNDECIDED)
-        worst = next((own for own in order if own in judged), Standing.HOLDS)
-        standings[setting] = worst if setting in done else Standing.MISSING
-    return Decision(tier, tuple(candidates), wish, demands, len(seeds), terms, standings)
+    evaluation = evaluate(wish, terms, range(1, len(candidates) + 1), done)
+    return Decision(wish, terms, evaluation.standings, tier, tuple(candidates), demands, len(seeds))
+
+
+def _choose_nearest(shortfalls: Mapping[int, float]) -> int:
+    """Name the first of the settings that are nearest."""
+    least = min(shortfalls.values())
+    return next(own for own, miss in shortfalls.items() if miss <= least + NEAREST)

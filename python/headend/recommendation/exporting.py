@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from headend.analysis.criteria import Criteria
 from headend.errors import InputError
 from headend.files import parse_toml
 from headend.recommendation.deciding import Decision
@@ -16,7 +17,6 @@ from headend.recommendation.request import Request
 from headend.scenario.reach import Reach
 from headend.scenario.source import QUEUE_ALIAS, Overrides, read_scenario
 from headend.scenario.writing import write_toml
-from headend.sweeps.wish import Wish
 
 
 def write_scenario_file(request: Request, decision: Decision) -> str:
@@ -51,22 +51,22 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
         "seed": request.seeds[0],
     }
     rest = {key: value for key, value in content.items() if key not in (*words, "expect")}
-    expect = list_expectations(decision.wish)
+    expect = list_expectations(decision.criteria)
     return write_toml({**words, **rest, **({"expect": expect} if expect else {})})
 
 
-def list_expectations(wish: Wish) -> dict[str, str]:
+def list_expectations(wish: Criteria) -> dict[str, str]:
     """Give conditions as the lines of ``[expect]``, by name, without those on sums.
 
     Examples
     --------
-    >>> from headend.sweeps.wish import read_preferences
+    >>> from headend.analysis.criteria import read_preferences
     >>> wish = read_preferences(["call.mos.p5 >= 4.0", "cable.up.delay.p95 <= 20 ms"], {})
     >>> list_expectations(wish)
     {'call_mos_p5': 'call.mos.p5 >= 4.0', 'cable_up_delay_p95': 'cable.up.delay.p95 <= 20 ms'}
     """
     found: dict[str, str] = {}
-    for one in wish.hold:
+    for one in wish.constraints:
         if "+" in one.term.text:
             continue
         stem = name = re.sub(r"\W+", "_", one.term.text).strip("_")

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from headend.errors import InputError, naming, suggest
 from headend.recommendation.tier import LINE, Tier
+from headend.results.folder import name_folders
 from headend.scenario.source import read_scenario
 from headend.text.quantity import UNITS, format_quantity, parse_quantity
 
@@ -22,13 +23,19 @@ _FIRST = "docsis30"
 #: No tier is slower, in bit/s.
 LEAST_RATE = 64e3
 
-#: How much faster downstream is where nobody says, and the most of the channel's rate that it gets.
-_FASTER, _OF_CHANNEL = 10, 0.9
+#: How much faster downstream is where nobody says.
+DOWNSTREAM_FACTOR = 10
+
+#: The share of the channel's rate that a tier has downstream where that is less.
+_OF_CHANNEL = 0.9
 
 #: Other spellings of rates.
 _SPELLED = re.compile(
     r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([kmg])(?:bps|bit|bits|b|bit/s|bits/s|b/s)?", re.IGNORECASE
 )
+
+#: The end of a rate in a name: ``5 Mbit/s`` is ``5M`` in that of a file.
+_BIT_RATE = re.compile(r"(?<=\d)\s*([kMG]?)bit/s")
 
 #: The engine's warning of a rate that the channel has not got.
 _CARRIES = re.compile(rf"link\.{LINE}\.docsis\.(\w+)\.rate is .*, and the channel carries ([^:]+):")
@@ -123,7 +130,7 @@ def read_rate(text: object, way: str, preset: str) -> float:
 def suppose_downstream(upstream: float, preset: str) -> float:
     """Give the downstream rate of a tier without one: ten times upstream, if it fits."""
     most = find_capacities(preset)["downstream"] * _OF_CHANNEL
-    return min(upstream * _FASTER, float(f"{most:.2g}"))
+    return min(upstream * DOWNSTREAM_FACTOR, float(f"{most:.2g}"))
 
 
 def write_rate(rate: float) -> str:
@@ -186,3 +193,14 @@ def shorten_rate(rate: float) -> str:
     """
     number, _, unit = write_rate(rate).partition(" ")
     return f"{number}{unit.removesuffix('bit/s')}"
+
+
+def name_files(tiers: Sequence[Tier]) -> list[str]:
+    """Give each tier a name for its files: a rate without its unit's end, in safe characters.
+
+    Examples
+    --------
+    >>> name_files([Tier(name, 1e6, 1e7, {}) for name in ("5 Mbit/s", "gold plus")])
+    ['5M', 'gold-plus']
+    """
+    return name_folders([_BIT_RATE.sub(r"\1", tier.name) for tier in tiers])

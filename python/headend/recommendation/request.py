@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headend.analysis.criteria import Criteria, read_preferences
 from headend.recommendation.candidate import CHOOSABLE, Candidate, Feature, list_candidates
 from headend.recommendation.people import People, make_people
 from headend.recommendation.tier import LINE, Tier
 from headend.scenario.reach import Reach
 from headend.scenario.source import Overrides, Text, read_scenario
-from headend.sweeps.wish import Wish, read_preferences
 
 #: Seeds by default.
 SEEDS = (1, 2, 3, 4, 5)
@@ -68,7 +68,7 @@ class Request:
         return self.prefer or self.people.objective
 
     @property
-    def demands(self) -> Wish:
+    def demands(self) -> Criteria:
         """The people's own conditions and objective, also where others are asked for."""
         own = self.people
         return read_preferences([*own.conditions, *filter(None, [own.objective])], {})

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from headend.errors import InputError, refuse_argument, take_path
+from headend.analysis.criteria import Criteria, read_preferences
+from headend.analysis.summary import FIGURE, summarise_means
+from headend.design.design import Design, make_settings
+from headend.design.factor import Factor
+from headend.errors import InputError, refuse_argument
 from headend.pages.notebook import Presented
 from headend.recommendation.candidate import Candidate
 from headend.recommendation.conditions import list_vocabularies, read_tier_wish
 from headend.recommendation.deciding import Decision, decide
+from headend.recommendation.exporting import write_scenario_file
 from headend.recommendation.keeping import add_sums, list_parts
+from headend.recommendation.rates import name_files
 from headend.recommendation.request import Request
 from headend.recommendation.sentences import answer_recommendation
 from headend.recommendation.tier import Tier
-from headend.results.export import write_tables
-from headend.sweeps.summary import FIGURE, summarise_means
-from headend.sweeps.wish import Wish
+from headend.results.experiment import Experiment, check_fit, open_experiment, read_experiment
+from headend.results.folder import MANIFEST
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,12 +32,9 @@ if TYPE_CHECKING:
     from headend.figures import Figure
     from headend.wording.answer import Answer
 
-#: The columns that tell a setting from the others.
-SETTING = ("tier", "setting", "choice", "feature")
-
 
 @dataclass(frozen=True, repr=False)
-class Recommendation(Presented):
+class Recommendation(Experiment, Presented):
     """A recommendation: ``table`` has all points, ``summary`` means, ``decisions`` the choices.
 
     A notebook shows it with its question, its answer, the matrix of tiers and choices, and the
@@ -44,26 +46,12 @@ class Recommendation(Presented):
         What was asked.
     tiers
         Each tier with what was tried for it, and what must hold.
-    table
-        A row for each point and measure: ``tier``, ``setting`` (the number of the candidate in its
-        tier), ``choice``, ``feature``, ``seed``, and as in a sweep ``measure``, ``subject``,
-        ``direction``, ``metric``, ``value``, ``unit``, ``error``.
-    complete
-        Whether all points were run.
-    folder
-        Where it is kept.
-    notes
-        Warnings about the scenarios.
     """
 
+    kind = "recommendation"
+
     request: Request
-    tiers: tuple[tuple[Tier, tuple[Candidate, ...], Wish], ...]
-    table: pl.DataFrame
-    complete: bool
-    folder: Path | None = None
-    notes: tuple[str, ...] = ()
-    #: What the manifest lists of the points that are kept.
-    points: tuple[str, ...] = ()
+    tiers: tuple[tuple[Tier, tuple[Candidate, ...], Criteria], ...]
 
     def __repr__(self) -> str:
         """Say what each tier shall have; table and summary are attributes."""
@@ -75,6 +63,29 @@ class Recommendation(Presented):
         ]
         parts += [] if self.complete else ["not run to its end"]
         return f"<Recommendation {'; '.join(parts)}>"
+
+    @property
+    def name(self) -> str:
+        """What its results are called."""
+        return self.request.name
+
+    @property
+    def title(self) -> str:
+        """A question, or nothing."""
+        return self.request.title
+
+    @functools.cached_property
+    def design(self) -> Design:
+        """The settings of all tiers, one by one."""
+        places = [(tier.name, own.label) for tier, tried, _ in self.tiers for own in tried]
+        factors = []
+        for name, values in zip(("tier", "choice"), zip(*places, strict=True), strict=True):
+            labels = tuple(dict.fromkeys(values))
+            factors.append(
+                Factor("", name, labels, labels, "given" if name == "tier" else "choice")
+            )
+        dimensions = tuple((factor,) for factor in factors)
+        return Design(dimensions, self.request.seeds, settings=make_settings(places))
 
     @functools.cached_property
     def decisions(self) -> tuple[Decision, ...]:
@@ -91,30 +102,33 @@ class Recommendation(Presented):
     @functools.cached_property
     def summary(self) -> pl.DataFrame:
         """Means over seeds by tier, setting and measure: ``count``, ``mean``, ``low``, ``high``."""
-        return summarise_means(self.table, [*SETTING, *FIGURE])
+        return summarise_means(self.table, ["tier", "setting", "choice", "feature", *FIGURE])
 
-    @functools.cached_property
-    def failures(self) -> dict[tuple[Any, ...], str]:
-        """Why points failed, by tier, candidate and seed."""
-        if not self.table.width:
-            return {}
-        rows = self.table.filter(self.table["error"].is_not_null())
+    def describe(self) -> dict[str, Any]:
+        """Give what the manifest keeps besides the design: what was asked, and what was tried."""
         return {
-            tuple(place): error
-            for *place, error in rows.select("tier", "choice", "seed", "error").iter_rows()
+            "request": self.request.to_dict(),
+            "tiers": [
+                {
+                    "name": tier.name,
+                    # The bounds of shares are absolute: they are of the tier's rates.
+                    "wish": {**wish.to_dict(), "bounds": [one.limit for one in wish.constraints]},
+                    "candidates": [own.to_dict() for own in candidates],
+                }
+                for tier, candidates, wish in self.tiers
+            ],
         }
 
-    def count_points(self) -> int:
-        """Count the points of all tiers."""
-        settings = sum(len(candidates) for _, candidates, _ in self.tiers)
-        return settings * len(self.request.seeds)
-
-    def count_done(self) -> int:
-        """Count the points that have a result."""
-        if self.table.is_empty():
-            return 0
-        points = self.table.select("tier", "setting", "seed").unique().height
-        return points - len(self.failures)
+    def list_files(self) -> dict[str, bytes]:
+        """Give each tier's scenario with its recommended or nearest setting, by file name."""
+        if not self.complete:
+            return {}
+        names = name_files([own.tier for own in self.decisions])
+        return {
+            f"{name}.toml": write_scenario_file(self.request, decision).encode()
+            for name, decision in zip(names, self.decisions, strict=True)
+            if decision.chosen.setting
+        }
 
     @property
     def answer(self) -> Answer:
@@ -156,35 +170,21 @@ class Recommendation(Presented):
         table = add_sums(self.table, [wish for _, _, wish in tiers])
         return replace(self, request=request, tiers=tuple(tiers), table=table)
 
-    def present(self) -> tuple[Answer, list[Figure]]:
-        """Give the answer and all figures of its page."""
+    def draw_figures(self) -> list[Figure]:
+        """Draw the figures of its page."""
         from headend.recommendation.figure import draw_recommendation
 
-        figures = draw_recommendation(self)
+        return draw_recommendation(self.decisions, self.request.people.flows, self.table)
+
+    def present(self) -> tuple[Answer, list[Figure]]:
+        """Give the answer and all figures of its page."""
+        figures = self.draw_figures()
         return self.answer.settle_why([figure.name for figure in figures]), figures
 
-    def to_csv(
-        self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False
-    ) -> list[Path]:
-        """Write ``results.csv``, a row for each point and measure, and the means, ``summary.csv``.
 
-        Parameters
-        ----------
-        folder, tables, force
-            As of ``Result.to_csv``.
-
-        Returns
-        -------
-        list of Path
-            The files that were written.
-        """
-        found = {"results": self.table, "summary": self.summary}
-        return write_tables(found, take_path(folder, "folder"), "csv", tables, force=force)
-
-
-def _check_kept(wish: Wish, kept: set[str | None]) -> None:
+def _check_kept(wish: Criteria, kept: set[str | None]) -> None:
     """Refuse what was not kept of the runs."""
-    asked = [(one.where, one.term) for one in wish.hold]
+    asked = [(one.where, one.term) for one in wish.constraints]
     asked += [(wish.where, wish.objective)] if wish.objective else []
     for where, term in asked:
         for part in (part for name in term.measures for part in list_parts(name)):
@@ -193,3 +193,54 @@ def _check_kept(wish: Wish, kept: set[str | None]) -> None:
                     f"{where}: {part} was not kept of these results; run the recommendation again"
                     " with it"
                 )
+
+
+def choose_recommendation_folder(name: str) -> Path:
+    """Give the folder of a recommendation's results; another run goes on from what is there."""
+    return Path("results") / "recommend" / name
+
+
+def open_recommendation_folder(folder: Path, request: Request, *, force: bool = False) -> None:
+    """Make the folder before anything is run; refuse the results of none of the same tiers."""
+
+    def tell_apart(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
+        found = [str(own.get("name")) for own in manifest.get("tiers", ())]
+        wanted = [tier.name for tier in request.tiers]
+        is_same = not found or set(found) & set(wanted)
+        return None if is_same else (f"of {', '.join(found)}", f"of {', '.join(wanted)}")
+
+    open_experiment(folder, Recommendation.kind, tell_apart, force=force)
+
+
+def load_recommendation(folder: str | Path) -> Recommendation:
+    """Read a recommendation back that was run to its end, without running anything.
+
+    Raises
+    ------
+    InputError
+        When it was not, when it is damaged, or when the folder holds something else.
+    """
+    folder = Path(folder)
+    manifest, table = read_experiment(folder, Recommendation.kind)
+    try:
+        request = Request.from_dict(manifest["request"])
+        tiers = tuple(
+            (tier, tuple(map(Candidate.from_dict, own["candidates"])), _read_wish(own["wish"]))
+            for tier, own in zip(request.tiers, manifest["tiers"], strict=True)
+        )
+        notes = tuple(map(str, manifest.get("warnings", ())))
+        points = tuple(map(str, manifest.get("points", ())))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{folder / MANIFEST}: damaged: {error}") from error
+    result = Recommendation(
+        request, tiers, table=table, complete=True, folder=folder, notes=notes, points=points
+    )
+    check_fit(result.design, table, folder)
+    return result
+
+
+def _read_wish(content: Mapping[str, Any]) -> Criteria:
+    texts = [f"{word} {content[word]}" for word in ("most", "least") if word in content]
+    wish = read_preferences([*content.get("hold", ()), *texts], {})
+    bounds = zip(wish.constraints, content["bounds"], strict=True)
+    return replace(wish, constraints=tuple(replace(one, limit=bound) for one, bound in bounds))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from headend.analysis.criteria import Condition, Criteria
 from headend.analysis.grading import Grade
+from headend.analysis.measures import MeasureValues
+from headend.analysis.ranking import Choice, Feasibility
 from headend.recommendation.candidate import DEFAULT_TARGET, UNMANAGED, Candidate, Feature
-from headend.recommendation.deciding import Choice, Decision
+from headend.recommendation.deciding import Decision
 from headend.recommendation.tier import Tier
-from headend.sweeps.conclusion import Measured, Standing
 from headend.sweeps.naming import write_mean, write_operators
-from headend.sweeps.wish import Condition, Wish
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names, write_count
 from headend.wording.answer import Answer, ask
@@ -76,8 +77,8 @@ def name_condition(condition: Condition) -> str:
 
     Examples
     --------
-    >>> from headend.sweeps.wish import read_preferences
-    >>> name_condition(read_preferences(["call.mos.p5 >= 4.0"], {}).hold[0])
+    >>> from headend.analysis.criteria import read_preferences
+    >>> name_condition(read_preferences(["call.mos.p5 >= 4.0"], {}).constraints[0])
     'call MOS (5th percentile) ≥ 4.0'
     """
     return f"{name_term(condition.term.text)} {_write_bound(condition)}"
@@ -88,15 +89,15 @@ def _write_bound(condition: Condition) -> str:
     return write_operators(f"{condition.operator} {bound}")
 
 
-def _join_conditions(wish: Wish) -> str:
-    return join_names([name_condition(one) for one in wish.hold])
+def _join_conditions(wish: Criteria) -> str:
+    return join_names([name_condition(one) for one in wish.constraints])
 
 
-def name_objective(wish: Wish) -> str:
+def name_objective(wish: Criteria) -> str:
     """Name what there should be most or least of, such as ``highest upload rate``; or nothing."""
     if wish.objective is None:
         return ""
-    return f"{'highest' if wish.is_rising else 'lowest'} {name_term(wish.objective.text)}"
+    return f"{'highest' if wish.higher_is_better else 'lowest'} {name_term(wish.objective.text)}"
 
 
 def _write_value(decision: Decision, term: str, setting: int) -> str:
@@ -105,16 +106,16 @@ def _write_value(decision: Decision, term: str, setting: int) -> str:
 
 
 def _write_objective(decision: Decision, setting: int) -> str:
-    objective = decision.wish.objective
+    objective = decision.criteria.objective
     return _write_value(decision, objective.text, setting) if objective else ""
 
 
-def _write_plain(measured: Measured, setting: int) -> str:
+def _write_plain(measured: MeasureValues, setting: int) -> str:
     """Write a mean without its interval; a dash where there is none."""
     if setting not in measured.estimates:
         return "–"
     mean = measured.estimates[setting].mean
-    return format_quantity(float(f"{mean:.3g}"), measured.about.kind)
+    return format_quantity(float(f"{mean:.3g}"), measured.info.kind)
 
 
 def _write_worst(decision: Decision, setting: int) -> str:
@@ -209,17 +210,17 @@ def _describe_recommended(decisions: Sequence[Decision]) -> str:
 def _describe_rest(decisions: Sequence[Decision]) -> str:
     """Say where nothing is recommended, and what comes nearest; else what all settings meet."""
     parts = []
-    for standing in (Standing.FAILS, Standing.UNDECIDED, Standing.MISSING):
+    for standing in (Feasibility.FAILS, Feasibility.UNDECIDED, Feasibility.MISSING):
         own = [one for one in decisions if not one.recommended and one.chosen.standing is standing]
         if own:
             parts.append(_describe_group(own))
     if parts:
         return f"{capitalise('; '.join(parts))}."
-    wish = decisions[0].wish
+    wish = decisions[0].criteria
     best = f"the {name_objective(wish)}, within 5 % of the best" if wish.objective else ""
-    if not wish.hold:
+    if not wish.constraints:
         return f"This has {best}." if best else ""
-    verb = "holds" if len(wish.hold) == 1 else "hold"
+    verb = "holds" if len(wish.constraints) == 1 else "hold"
     return f"{capitalise(_join_conditions(wish))} {verb}{f', with {best}' if best else ''}."
 
 
@@ -227,13 +228,13 @@ def _describe_group(decisions: Sequence[Decision]) -> str:
     """Say of tiers that all fail, or are all undecided, what comes nearest at the first of them."""
     first, tiers = decisions[0], join_tiers(decisions)
     setting, standing = first.chosen.setting, first.chosen.standing
-    if standing is Standing.MISSING:
+    if standing is Feasibility.MISSING:
         return f"at {tiers} no setting has a result"
     if setting is None:
         return f"at {tiers}: {_describe_unmeasured(first).rstrip('.')}"
     label, at = _name(first, setting), f" at {first.tier.name}" if len(decisions) > 1 else ""
     missed = _describe_misses(first, setting)
-    if standing is Standing.UNDECIDED:
+    if standing is Feasibility.UNDECIDED:
         return f"at {tiers} more seeds are needed: with {label}{at}, {missed}"
     return f"at {tiers} no setting meets all conditions, and {label}{at} comes nearest: {missed}"
 
@@ -248,7 +249,7 @@ def _describe_misses(decision: Decision, setting: int) -> str:
             continue
         by = ""
         if miss > 0:
-            kind = decision.terms[term.text].about.kind
+            kind = decision.terms[term.text].info.kind
             if len(term.measures) > 1:
                 kind = "number"
             size = format_quantity(float(f"{miss:.3g}"), kind)
@@ -291,12 +292,12 @@ def _draw_cell(decision: Decision, best: Choice, heading: str) -> Cell:
         return Cell("", Grade.NONE, "no result")
     number = _shorten(decision.find(setting).label, heading)
     is_chosen = setting == decision.chosen.setting
-    if best.standing is Standing.HOLDS:
+    if best.standing is Feasibility.HOLDS:
         word = "recommended" if setting == decision.recommended else "holds"
         gained = _write_plain(decision.objective, setting) if decision.objective else ""
         return Cell(number, Grade.GOOD, word, gained, is_chosen=word == "recommended")
     grade, word = (Grade.POOR, "nearest") if is_chosen else (Grade.BAD, "fails")
-    if best.standing is Standing.UNDECIDED:
+    if best.standing is Feasibility.UNDECIDED:
         grade, word = Grade.FAIR, "undecided"
     return Cell(number, grade, word, _write_worst(decision, setting))
 
@@ -322,12 +323,12 @@ def _shorten(label: str, heading: str) -> str:
 def _explain_cells(decisions: Sequence[Decision]) -> str:
     """Say what the words of the cells mean."""
     standings = {best.standing for decision in decisions for best in decision.bests.values()}
-    wish, parts = decisions[0].wish, []
-    if wish.hold:
+    wish, parts = decisions[0].criteria, []
+    if wish.constraints:
         is_single = decisions[0].seeds < 2
         over = "by one seed, without an interval" if is_single else "over the whole 95 % interval"
         part = f"A setting holds if it meets every condition {over}"
-        if Standing.UNDECIDED in standings:
+        if Feasibility.UNDECIDED in standings:
             part += "; it is undecided if it does over a part of it"
         parts.append(part)
         if not all(decision.recommended for decision in decisions):
@@ -335,7 +336,7 @@ def _explain_cells(decisions: Sequence[Decision]) -> str:
     part = "Each cell has the best setting of its column"
     if wish.objective:
         part += f", with its {name_term(wish.objective.text)}"
-    if Standing.FAILS in standings:
+    if Feasibility.FAILS in standings:
         part += ", or with the condition that it misses most"
     return f"{'. '.join([*parts, part])}."
 
@@ -358,15 +359,15 @@ def describe_tier(decision: Decision) -> tuple[str, str, str]:
 def _describe_choice(decision: Decision, setting: int) -> str:
     """Say what to set and why."""
     advice, label = advise(decision.tier, decision.find(setting)), _name(decision, setting)
-    wish, tried, number = decision.wish, len(decision.chosen.among), len(decision.holding)
+    wish, tried, number = decision.criteria, len(decision.chosen.among), len(decision.holding)
     if number == 1:
-        does = "meets all conditions" if wish.hold else "has a result"
+        does = "meets all conditions" if wish.constraints else "has a result"
         which = f"Of {tried} settings, it alone {does}"
         if tried == 1:
             which = f"It is the only setting that was tried, and {does}"
         value = f", with {_write_objective(decision, setting)}" if wish.objective else ""
         return f"{advice}. {which}{value}."
-    if not wish.hold:
+    if not wish.constraints:
         which = f"{tried} settings were tried"
     elif number == tried:
         which = f"All {tried} settings meet all conditions"
@@ -417,7 +418,7 @@ def _describe_cost(decision: Decision, setting: int) -> str:
 def _describe_certainty(decision: Decision, setting: int) -> str:
     """Say how sure the recommendation is: the tightest condition, and what more seeds decide."""
     parts = [write_count(decision.seeds, "seed")]
-    if decision.wish.hold:
+    if decision.criteria.constraints:
         condition = decision.find_decisive(setting)
         value = write_mean(decision.terms[condition.term.text], setting)
         name = name_condition(condition)
@@ -450,7 +451,7 @@ def _describe_nothing(decision: Decision) -> tuple[str, str, str]:
     label, missed = _name(decision, setting), _describe_misses(decision, setting)
     more = _SINGLE if decision.seeds < 2 else "more seeds narrow the intervals"
     certainty = f"How sure: {write_count(decision.seeds, 'seed')}; {more}."
-    if decision.chosen.standing is Standing.UNDECIDED:
+    if decision.chosen.standing is Feasibility.UNDECIDED:
         return (
             f"Nothing is recommended yet: with {label} all means meet the conditions, but not the"
             f" whole 95 % interval of {missed}.",

@@ -6,7 +6,6 @@ tier whose modems have a file gets that file with these TLVs in the place of its
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -23,10 +22,10 @@ from headend.modem_file.integrity import sign
 from headend.modem_file.reading import read_any_form
 from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.deciding import Decision
+from headend.recommendation.rates import name_files
 from headend.recommendation.request import Request
 from headend.recommendation.tier import Tier
 from headend.recommendation.tlv import Tlv, compare_settings, list_pins
-from headend.results.folder import name_folders
 from headend.results.output import check_output, write_output
 from headend.scenario.modems import find_named, write_modems
 from headend.scenario.reach import Reach
@@ -119,17 +118,6 @@ def list_paths(tiers: Sequence[Tier], path: Path) -> list[Path]:
     return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in name_files(tiers)]
 
 
-def name_files(tiers: Sequence[Tier]) -> list[str]:
-    """Give each tier a name for its files: a rate without its unit's end, in safe characters.
-
-    Examples
-    --------
-    >>> name_files([Tier(name, 1e6, 1e7, {}) for name in ("5 Mbit/s", "gold plus")])
-    ['5M', 'gold-plus']
-    """
-    return name_folders([_shorten(tier.name) for tier in tiers])
-
-
 def write_files(
     recommendation: Recommendation,
     path: Path,
@@ -187,11 +175,6 @@ def write_files(
 
 def _find_recommended(decision: Decision) -> Candidate | None:
     return None if decision.recommended is None else decision.find(decision.recommended)
-
-
-def _shorten(name: str) -> str:
-    """Shorten rates in a name: ``5 Mbit/s`` is ``5M``."""
-    return re.sub(r"(?<=\d)\s*([kMG]?)bit/s", r"\1", name)
 
 
 def _make(

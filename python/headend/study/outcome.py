@@ -35,7 +35,7 @@ from headend.study.analysis import call, refuse_answer, refuse_chart
 from headend.study.claims import CheckedClaim
 from headend.study.definition import Study, read_study
 from headend.study.sentences import answer_study, order_claims
-from headend.wording.table import Cell, Column, Row, Table
+from headend.wording.table import Column, make_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -164,12 +164,8 @@ class StudyOutcome:
             for row in shown.iter_rows()
         ]
         first, *names = shown.columns
-        table = Table(
-            tuple(Column(name, is_number=True) for name in names),
-            tuple(Row(label, tuple(map(Cell, texts))) for label, *texts in rows),
-            first,
-            note="Times in ns, rates in bit/s.",
-        )
+        columns = [Column(name, is_number=True) for name in names]
+        table = make_table(first, columns, rows, note="Times in ns, rates in bit/s.")
         return [fold("All points", table, is_minor=True)]
 
 

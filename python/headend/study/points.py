@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headend.analysis.expect import Quantity, parse_quantity_name
+from headend.analysis.sums import add_up, check_measures, parse_sum
 from headend.design.place import add_line
 from headend.errors import InputError, suggest
 from headend.results.store import PointStore
 from headend.running.executor import Batch, Executor, Finished, OnProgress, run_missing
 from headend.running.job import Job, prepare
-from headend.running.measuring import add_up, check_measures, parse_sum
 from headend.running.memory import Allowance
 from headend.scenario.source import read_scenario
 from headend.scenario.subjects import Vocabulary

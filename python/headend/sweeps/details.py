@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from headend.analysis.estimate import format_cell
 from headend.analysis.grading import Grade
-from headend.sweeps.conclusion import Conclusion, Knee, Shape, Standing
+from headend.analysis.ranking import Feasibility
+from headend.sweeps.conclusion import Conclusion, Knee, Shape
 from headend.sweeps.naming import write_operators
 from headend.text.quantity import choose_unit
 from headend.text.wording import join_names
-from headend.wording.table import Cell, Column, Row, Table
+from headend.wording.table import Cell, Column, Row, Table, make_table
 
 _GRADES = {
-    Standing.HOLDS: Grade.GOOD,
-    Standing.UNDECIDED: Grade.FAIR,
-    Standing.FAILS: Grade.BAD,
-    Standing.MISSING: Grade.NONE,
+    Feasibility.HOLDS: Grade.GOOD,
+    Feasibility.UNDECIDED: Grade.FAIR,
+    Feasibility.FAILS: Grade.BAD,
+    Feasibility.MISSING: Grade.NONE,
 }
 
 _WORDS = {
-    Standing.HOLDS: "holds",
-    Standing.UNDECIDED: "undecided",
-    Standing.FAILS: "fails; nothing holds",
-    Standing.MISSING: "no result",
+    Feasibility.HOLDS: "holds",
+    Feasibility.UNDECIDED: "undecided",
+    Feasibility.FAILS: "fails; nothing holds",
+    Feasibility.MISSING: "no result",
 }
 
 
@@ -29,8 +30,8 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
     """List the best setting along each axis under the wish; None without a wish."""
     if not conclusion.bests:
         return None
-    wish, grid = conclusion.sweep.wish, conclusion.grid
-    found = [conclusion.terms[term.text] for term in wish.terms]
+    criteria, grid = conclusion.criteria, conclusion.grid
+    found = [conclusion.terms[term.text] for term in criteria.terms]
     units = [
         choose_unit(
             [
@@ -38,7 +39,7 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
                 for best in conclusion.bests
                 if best.setting in own.estimates
             ],
-            own.about.kind,
+            own.info.kind,
         )
         for own in found
     ]
@@ -46,10 +47,10 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
     order = sorted(conclusion.bests, key=lambda best: best.along != conclusion.main)
     for best in order:
         dimension = grid.dimensions[best.along]
-        line = grid.name_place(best.line[0], [best.along], whole=True)
+        line = grid.name_place(best.among[0], [best.along], whole=True)
         labels = [grid.find_place(own)[best.along] for own in best.ties]
         cells = [
-            Cell(format_cell(own.estimates[best.setting], own.about.kind, unit))
+            Cell(format_cell(own.estimates[best.setting], own.info.kind, unit))
             if best.setting in own.estimates
             else None
             for own, unit in zip(found, units, strict=True)
@@ -64,15 +65,15 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
         rows.append(Row(f"{dimension.name}{f', at {line}' if line else ''}", (*texts, *cells)))
     columns = [
         Column(term.text, unit, is_number=True)
-        for term, unit in zip(wish.terms, units, strict=True)
+        for term, unit in zip(criteria.terms, units, strict=True)
     ]
     return Table(
         (*map(Column, ("best", "as good", "standing")), *columns),
         tuple(rows),
         "along",
         "The best setting along each axis",
-        f"The wish: {write_operators(wish.tell())}. As good is what differs by no more than its 95"
-        " % interval, paired by seed, or by 5 % (a MOS by 0.1).",
+        f"The wish: {write_operators(criteria.tell())}. As good is what differs by no more than its"
+        " 95 % interval, paired by seed, or by 5 % (a MOS by 0.1).",
     )
 
 
@@ -87,15 +88,15 @@ def tabulate_knees(conclusion: Conclusion) -> Table | None:
         dimension = grid.dimensions[knee.along]
         line = grid.name_place(knee.line[0], [knee.along], whole=True)
         place = f"{dimension.name}{f', at {line}' if line else ''}"
-        rows.append(Row(knee.measure, (Cell(place), Cell(_tell_knee(conclusion, knee)))))
-    return Table(
-        (Column("along"), Column("what it does")),
-        tuple(rows),
+        rows.append((knee.measure, place, _tell_knee(conclusion, knee)))
+    return make_table(
         "measure",
-        "Knees",
-        "A knee is the end of the plateau around the best point of a curve: beyond it the measure"
-        " changes by more than its 95 % interval, paired by seed, and by more than 5 % (a MOS by"
-        " more than 0.1).",
+        ("along", "what it does"),
+        rows,
+        title="Knees",
+        note="A knee is the end of the plateau around the best point of a curve: beyond it the"
+        " measure changes by more than its 95 % interval, paired by seed, and by more than 5 % (a"
+        " MOS by more than 0.1).",
     )
 
 
@@ -125,18 +126,18 @@ def tabulate_shares(conclusion: Conclusion) -> Table | None:
     for name in conclusion.measures:
         pairs = zip(conclusion.shares.get(name) or (), conclusion.grid.dimensions, strict=False)
         own = [share for share, dimension in pairs if len(dimension.labels) > 1]
-        cells = [Cell(f"{share * 100:.0f} %") for share in [*own, max(0.0, 1 - sum(own))]]
-        rows.append(Row(name, tuple(cells) if own else (None,) * (len(dimensions) + 1)))
-    return Table(
-        (
-            *(Column(own.name, is_number=True) for own in dimensions),
-            Column("interaction", is_number=True),
-        ),
-        tuple(rows),
+        cells = [f"{share * 100:.0f} %" for share in [*own, max(0.0, 1 - sum(own))]]
+        rows.append((name, *(cells if own else [None] * (len(dimensions) + 1))))
+    return make_table(
         "measure",
-        "Which axis matters for what",
-        "How much of a measure's variance between the settings goes with each axis on its own (η²;"
-        " of the logarithm where values span a factor of ten). The column interaction is the rest:"
-        " the effect of one axis depends on the value of another. A dash: the measure is as good in"
-        " all settings.",
+        [
+            Column(name, is_number=True)
+            for name in (*(own.name for own in dimensions), "interaction")
+        ],
+        rows,
+        title="Which axis matters for what",
+        note="How much of a measure's variance between the settings goes with each axis on its own"
+        " (η²; of the logarithm where values span a factor of ten). The column interaction is the"
+        " rest: the effect of one axis depends on the value of another. A dash: the measure is as"
+        " good in all settings.",
     )

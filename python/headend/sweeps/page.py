@@ -38,11 +38,8 @@ def describe_sweep(result: SweepResult) -> Page:
     """Make the page of a sweep."""
     sweep, conclusion = result.sweep, result.conclusion
     failures = [told for _, told in list_failures(result.failures)]
-    seeds = (
-        f", each setting with {len(sweep.design.seeds)} seeds"
-        if len(sweep.design.seeds) > 1
-        else ""
-    )
+    count = len(sweep.design.seeds)
+    seeds = f", each setting with {count} seeds" if count > 1 else ""
     failed = f" {len(result.failures)} failed." if result.failures else ""
     sections = [text(sweep.description)] if sweep.description else []
     sections.append(text(f"{result.count_points()} points{seeds}.{failed}", style="soft"))
@@ -80,14 +77,14 @@ def tabulate_settings(result: SweepResult) -> Table:
 
     Where no point of a setting could be run, each figure is "failed".
     """
-    names = list(result.sweep.design.names)
-    shown = [measured.about for measured in result.conclusion.measures.values()]
+    names = result.design.names
+    shown = [measured.info for measured in result.conclusion.measures.values()]
     found: dict[int, dict[str, dict[str, Any]]] = {}
     for row in result.summary.iter_rows(named=True):
         found.setdefault(row["setting"], {})[row["measure"]] = row
     units = [
         choose_unit(
-            [own[item.measure]["mean"] for own in found.values() if item.measure in own], item.kind
+            [own[item.name]["mean"] for own in found.values() if item.name in own], item.kind
         )
         for item in shown
     ]
@@ -99,13 +96,13 @@ def tabulate_settings(result: SweepResult) -> Table:
     for setting, first, *others in kept.iter_rows():
         own = found.get(setting)
         cells = [
-            _write_cell(own.get(item.measure), item.kind, unit) if own else Cell("failed")
+            _write_cell(own.get(item.name), item.kind, unit) if own else Cell("failed")
             for item, unit in zip(shown, units, strict=True)
         ]
         rows.append(Row(str(first), (*(Cell(str(value)) for value in others), *cells)))
     columns = [Column(name) for name in names[1:]]
     columns += [
-        Column(item.measure, unit, is_number=True) for item, unit in zip(shown, units, strict=True)
+        Column(item.name, unit, is_number=True) for item, unit in zip(shown, units, strict=True)
     ]
     return Table(tuple(columns), tuple(rows), names[0])
 

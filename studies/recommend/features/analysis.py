@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from headend.analysis.ranking import Feasibility
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
@@ -17,7 +18,6 @@ from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.deciding import Choice, Decision
 from headend.recommendation.request import Request
 from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds, join_decisions
-from headend.sweeps.conclusion import Standing
 
 from ..asking import make_tier, name_setting, recommend
 from ..sizes import (
@@ -50,9 +50,9 @@ CASES = {
 
 #: What a figure calls the standing of a setting.
 STANDINGS = {
-    Standing.HOLDS: "holds",
-    Standing.UNDECIDED: "undecided",
-    Standing.FAILS: "fails",
+    Feasibility.HOLDS: "holds",
+    Feasibility.UNDECIDED: "undecided",
+    Feasibility.FAILS: "fails",
 }
 
 
@@ -88,7 +88,7 @@ def check_tuning(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
 
     def accept(decision: Decision) -> bool:
         best = decision.bests[Feature.AQM]
-        if best.standing is not Standing.HOLDS or best.setting is None:
+        if best.standing is not Feasibility.HOLDS or best.setting is None:
             return True
         return _is_default(decision.find(best.setting))
 
@@ -178,8 +178,8 @@ def check_low_latency(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResu
     decisions = decide_case(points, limits["case"])
 
     def accept(decision: Decision) -> bool:
-        holds = decision.bests[Feature.LOW_LATENCY].standing is Standing.HOLDS
-        one_queue = any(decision.bests[own].standing is Standing.HOLDS for own in ONE_QUEUE)
+        holds = decision.bests[Feature.LOW_LATENCY].standing is Feasibility.HOLDS
+        one_queue = any(decision.bests[own].standing is Feasibility.HOLDS for own in ONE_QUEUE)
         number = decision.recommended
         is_chosen = number is not None and decision.find(number).feature is Feature.LOW_LATENCY
         return holds and is_chosen is not one_queue
@@ -197,7 +197,7 @@ def check_call_and_game(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimRe
     return _hold(
         decisions,
         lambda own: _tell_best(own, own.bests[Feature.LOW_LATENCY]),
-        lambda own: own.bests[Feature.LOW_LATENCY].standing is Standing.HOLDS,
+        lambda own: own.bests[Feature.LOW_LATENCY].standing is Feasibility.HOLDS,
     )
 
 
@@ -246,7 +246,7 @@ def check_more(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     if not one or not other:
         return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     counts = {
-        rate: (_count(one[rate], Standing.HOLDS), _count(other[rate], Standing.HOLDS))
+        rate: (_count(one[rate], Feasibility.HOLDS), _count(other[rate], Feasibility.HOLDS))
         for rate in one
     }
     more = [mine - its for mine, its in counts.values()]
@@ -254,8 +254,8 @@ def check_more(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     if min(more) >= 0 and sum(own > 0 for own in more) >= limits["least"]:
         return ClaimResult(f"settings that hold: {told}", ClaimVerdict.REPRODUCED)
     open_ones = ", ".join(
-        f"{_count(one[rate], Standing.UNDECIDED)} and {_count(other[rate], Standing.UNDECIDED)} at"
-        f" {rate} Mbit/s"
+        f"{_count(one[rate], Feasibility.UNDECIDED)} and"
+        f" {_count(other[rate], Feasibility.UNDECIDED)} at {rate} Mbit/s"
         for rate in one
     )
     why = f"besides, with so many seeds the intervals do not decide {open_ones}"
@@ -367,7 +367,7 @@ def _tell_best(decision: Decision, best: Choice) -> str:
     if best.setting is None:
         return "nothing"
     label = decision.find(best.setting).label
-    return label if best.standing is Standing.HOLDS else f"{label} ({STANDINGS[best.standing]})"
+    return label if best.standing is Feasibility.HOLDS else f"{label} ({STANDINGS[best.standing]})"
 
 
 def _read_pie(candidate: Candidate) -> dict[str, Any]:
@@ -380,7 +380,7 @@ def _is_default(candidate: Candidate) -> bool:
     return candidate.feature is Feature.AQM and not _read_pie(candidate)
 
 
-def _count(decision: Decision, standing: Standing) -> int:
+def _count(decision: Decision, standing: Feasibility) -> int:
     """Count the settings that can be recommended and are of a standing."""
     standings = decision.standings
     return sum(
@@ -400,11 +400,11 @@ def _explain(decision: Decision) -> str:
     best = decision.bests[Feature.LOW_LATENCY]
     if best.setting is None:
         return "low latency was not run"
-    if best.standing is not Standing.HOLDS:
+    if best.standing is not Feasibility.HOLDS:
         missed = [
             f"{text} is {_write(text, decision.terms[text].estimates[best.setting].mean)}"
-            for own in decision.wish.hold
-            if decision.judge(own, best.setting) is not Standing.HOLDS
+            for own in decision.criteria.constraints
+            if decision.judge(own, best.setting) is not Feasibility.HOLDS
             for text in [own.term.text]
         ]
         return f"low latency does not hold: {', '.join(missed)}"
@@ -414,7 +414,7 @@ def _explain(decision: Decision) -> str:
         f"{_write('goodput', objective.estimates[own.setting].mean)} with"
         f" {decision.find(own.setting).label}"
         for own in shown
-        if objective and own.setting is not None and own.standing is Standing.HOLDS
+        if objective and own.setting is not None and own.standing is Feasibility.HOLDS
     )
 
 

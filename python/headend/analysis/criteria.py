@@ -13,19 +13,26 @@ A condition is written as in ``[expect]``. It is held against the mean over the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from headend.analysis.expect import Quantity, check_bound, split_expectation
-from headend.errors import InputError, suggest
-from headend.running.measuring import parse_sum
+from headend.analysis.sums import parse_sum
+from headend.errors import InputError, naming, suggest
 from headend.scenario.subjects import Vocabulary
 from headend.text.quantity import Kind, parse_quantity
 
 #: The keys of a file's ``[wish]``.
 _KEYS = ("hold", "most", "least")
+
+_OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    ">": operator.gt,
+    "<=": operator.le,
+    "<": operator.lt,
+}
 
 #: A condition as error messages show it.
 _EXAMPLE = "call >= 4.0"
@@ -59,9 +66,13 @@ class Condition:
     where: str = field(default="", repr=False, compare=False)
 
     @property
-    def is_rising(self) -> bool:
+    def higher_is_better(self) -> bool:
         """Whether more of the term is better."""
         return self.operator.startswith(">")
+
+    def is_met(self, value: float, bound: float) -> bool:
+        """Say whether a value meets a bound, both in base units."""
+        return _OPERATORS[self.operator](value, bound)
 
     def read_bound(self, kind: Kind) -> float:
         """Give the bound in the base unit of what the term measures."""
@@ -69,33 +80,33 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Wish:
-    """The wish of a sweep.
+class Criteria:
+    """What must hold of a setting, and what there should be most or least of.
 
     Parameters
     ----------
-    hold
+    constraints
         The conditions, all of which must hold.
     objective
         The term to maximise or minimise; None where all that meet the conditions are equal.
-    is_rising
+    higher_is_better
         Whether to maximise it.
     """
 
-    hold: tuple[Condition, ...] = ()
+    constraints: tuple[Condition, ...] = ()
     objective: Term | None = None
-    is_rising: bool = True
+    higher_is_better: bool = True
     #: Where the objective is written, for error messages.
     where: str = field(default="", repr=False, compare=False)
 
     def __bool__(self) -> bool:
         """Say whether the wish has a condition or an objective."""
-        return bool(self.hold) or self.objective is not None
+        return bool(self.constraints) or self.objective is not None
 
     @property
     def terms(self) -> list[Term]:
         """All terms without repetition, those of the conditions first."""
-        own = [*(condition.term for condition in self.hold), self.objective]
+        own = [*(condition.term for condition in self.constraints), self.objective]
         return list(dict.fromkeys(term for term in own if term))
 
     def list_paths(self, measures: Mapping[str, str]) -> dict[str, str]:
@@ -108,21 +119,23 @@ class Wish:
 
         Examples
         --------
-        >>> read_wish({"hold": "call >= 4.0", "most": "upload"}, {"call": "", "upload": ""}).tell()
+        >>> read_preferences(["call >= 4.0", "most upload"], {"call": "", "upload": ""}).tell()
         'call >= 4.0 and the most upload'
         """
-        parts = [condition.text for condition in self.hold]
+        parts = [condition.text for condition in self.constraints]
         if self.objective:
-            parts.append(f"the {'most' if self.is_rising else 'least'} {self.objective.text}")
+            parts.append(
+                f"the {'most' if self.higher_is_better else 'least'} {self.objective.text}"
+            )
         return " and ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the wish with the keys of a file's ``[wish]``."""
         content: dict[str, Any] = {}
-        if self.hold:
-            content["hold"] = [condition.text for condition in self.hold]
+        if self.constraints:
+            content["hold"] = [condition.text for condition in self.constraints]
         if self.objective:
-            content["most" if self.is_rising else "least"] = self.objective.text
+            content["most" if self.higher_is_better else "least"] = self.objective.text
         return content
 
     def check(self, measures: Mapping[str, str], vocabulary: Vocabulary) -> None:
@@ -136,18 +149,18 @@ class Wish:
         InputError
             Its text begins with the place of the fault.
         """
-        for condition in self.hold:
-            with _naming(condition.where):
+        for condition in self.constraints:
+            with naming(condition.where):
                 kind, quantity = _parse(condition.term, measures, vocabulary)
                 bound = condition.read_bound(kind)
                 if quantity:
                     check_bound(quantity, condition.operator, bound, condition.limit)
         if self.objective:
-            with _naming(self.where):
+            with naming(self.where):
                 _parse(self.objective, measures, vocabulary)
 
 
-def read_wish(content: Mapping[str, Any], measures: Mapping[str, str]) -> Wish:
+def read_criteria(content: Mapping[str, Any], measures: Mapping[str, str]) -> Criteria:
     """Read a file's ``[wish]``.
 
     Parameters
@@ -181,11 +194,11 @@ def read_wish(content: Mapping[str, Any], measures: Mapping[str, str]) -> Wish:
             if not isinstance(text, str):
                 raise InputError(f'{where}: expected a measure such as "upload", found {text!r}')
             term = _read_term(where, text, measures)
-            return Wish(conditions, term, key == "most", where)
-    return Wish(conditions)
+            return Criteria(conditions, term, key == "most", where)
+    return Criteria(conditions)
 
 
-def read_preferences(texts: Sequence[str], measures: Mapping[str, str]) -> Wish:
+def read_preferences(texts: Sequence[str], measures: Mapping[str, str]) -> Criteria:
     """Read the values of ``--prefer``: conditions, ``most MEASURE`` and ``least MEASURE``.
 
     Raises
@@ -210,13 +223,13 @@ def read_preferences(texts: Sequence[str], measures: Mapping[str, str]) -> Wish:
         else:
             objective = (_read_term(where, rest.strip(), measures), word == "most", text)
     if objective is None:
-        return Wish(tuple(conditions))
-    term, is_rising, text = objective
-    return Wish(tuple(conditions), term, is_rising, f'--prefer "{text}"')
+        return Criteria(tuple(conditions))
+    term, higher_is_better, text = objective
+    return Criteria(tuple(conditions), term, higher_is_better, f'--prefer "{text}"')
 
 
 def _read_condition(where: str, text: str, measures: Mapping[str, str]) -> Condition:
-    with _naming(where):
+    with naming(where):
         written, operator, limit = split_expectation(text, _EXAMPLE)
     return Condition(text, _read_term(where, written, measures), operator, limit, where)
 
@@ -246,12 +259,3 @@ def _parse(
         raise InputError(f'"{term.text}": a ratio of a {first} and a {others[0]}')
     is_alone = len(found) == len(found[0]) == 1
     return first, found[0][0] if is_alone else None
-
-
-@contextmanager
-def _naming(where: str) -> Iterator[None]:
-    """Begin error messages with the place of the fault."""
-    try:
-        yield
-    except ValueError as error:
-        raise InputError(f"{where}: {error}") from error
