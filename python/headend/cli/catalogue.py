@@ -16,6 +16,7 @@ from headend.cli.terminal import (
     print_text,
     write_line,
 )
+from headend.text.commands import COMMANDS
 
 if TYPE_CHECKING:
     from headend.engine.vocabulary import Choice
@@ -44,7 +45,7 @@ def queues(name: str | None, as_json: bool) -> None:
     _list("queue", name, as_json)
 
 
-@click.command("senders", cls=Command)
+@click.command("senders", cls=Command, help=COMMANDS["senders"])
 @_name_argument("congestion")
 @json_option
 def senders(name: str | None, as_json: bool) -> None:
@@ -103,18 +104,18 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
         print_json([choice.to_dict() for choice in choices])
         return
     from headend.cli.tables import draw, fit
-    from headend.wording.table import Cell, Column, Row, Table
+    from headend.wording.table import Cell, make_table
 
     console = make_output()
     if name is None:
-        rows = tuple(
-            Row(
+        about = [
+            (
                 Cell(own.name, is_chosen=True),
-                (Cell(own.description, note=f"{own.use} {_name_source(own)}".strip()),),
+                Cell(own.description, note=f"{own.use} {_name_source(own)}".strip()),
             )
             for own in choices
-        )
-        console.print(fit(console, draw(Table((Column("about"),), rows, "name"))))
+        ]
+        console.print(fit(console, draw(make_table("name", ["about"], about))))
         if kind == "congestion":
             systems = ", ".join(system.name for system in list_choices("system"))
             console.print(
@@ -127,13 +128,10 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
         if text:
             console.print(f"\n{text}")
     if choice.parameters:
-        rows = tuple(
-            Row(own.name, tuple(map(Cell, (own.form, own.default, own.description))))
-            for own in choice.parameters
-        )
-        columns = tuple(map(Column, ("value", "default", "meaning")))
+        rows = [(own.name, own.form, own.default, own.description) for own in choice.parameters]
+        columns = ("value", "default", "meaning")
         console.print()
-        console.print(fit(console, draw(Table(columns, rows, "parameter"))))
+        console.print(fit(console, draw(make_table("parameter", columns, rows))))
 
 
 def _name_source(choice: Choice) -> str:

@@ -37,13 +37,8 @@ MOST_FAILURES = 5
 class WriteFailure:
     """A file that could not be made of results which are kept.
 
-    Parameters
-    ----------
-    line
-        What was to be written, why it is not there, and how to make it later; empty where an
-        interruption is the reason.
-    code
-        What the command exits with: as for what cannot be written, or for a mistake in headend.
+    The line says what was to be written, why it is not there, and how to make it later; it is empty
+    where an interruption is the reason.
     """
 
     line: str
@@ -163,16 +158,12 @@ class OutputOptions:
 
         Parameters
         ----------
-        describe
-            Gives the JSON document.
-        show
-            Prints the answer for people.
+        describe, show
+            Gives the JSON document, or prints the answer for people.
         report_troubles
             Prints what went wrong, and is called whatever else is printed.
         is_missed
             Whether an expectation was missed, or a point failed.
-        is_stopped
-            Whether the run was stopped.
         kept
             What an interruption left, for a line on it; none by default.
         """
@@ -256,12 +247,7 @@ def takes_outputs(command: Function) -> Function:
 def attempt(write: Callable[[], object], path: Path, later: str) -> WriteFailure | None:
     """Write a file of results that are kept; if that fails, the command goes on.
 
-    Parameters
-    ----------
-    path
-        The file, for the error.
-    later
-        Where the results are kept and how to make the file of them.
+    The failure names the file, and says ``later`` how to make it of the results.
     """
     try:
         write()

@@ -92,15 +92,8 @@ def make_design(
 ) -> tuple[Design, list[str]]:
     """Make the design of a comparison, without its seeds, and give what its settings are called.
 
-    Parameters
-    ----------
-    source
-        The scenario.
-    vary
-        TOML texts of the values to take, by path.
-    labels
-        What to call the settings, in order, or the values of a grid's choice; by default, as they
-        are written.
+    Labels are those of the settings, in order, or of the values of a grid's choice; by default, as
+    the values are written, which are TOML texts.
     """
     check_varied(list(vary))
     _check_texts(labels)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from headend.analysis.expect import Expectation, parse_expectation
 from headend.analysis.round_trips import leave_out_round_trips
@@ -17,11 +17,11 @@ from headend.design.design import Design
 from headend.design.factor import Value
 from headend.design.seeds import choose_seeds, read_seed
 from headend.design.varying import check_varied, make_design, refuse_alike, write_vary
-from headend.errors import InputError, take_path
+from headend.errors import InputError
 from headend.files import STANDARD_INPUT_SHOWN, parse_toml
-from headend.results.folder import REPORT, create_folder
 from headend.results.record import RESULT_FORMAT
 from headend.running.execution import Execution, execute, execute_all
+from headend.running.keeping import keep_run
 from headend.running.memory import Allowance, Room, check_kept, check_memory, read_allowance
 from headend.running.real_hosts import refuse_real_hosts
 from headend.running.result import Result
@@ -49,9 +49,6 @@ if TYPE_CHECKING:
 
 #: The type of ``modem=``: the path of a file, or paths by the names of modems.
 Modems = str | Path | Mapping[str, str | Path] | None
-
-#: What is kept in a folder: a run, or several side by side.
-Kept = TypeVar("Kept", "Result", "Comparison")
 
 #: A setting's label and a seed: what tells a run from the others of a comparison.
 Run = tuple[str, int]
@@ -370,31 +367,6 @@ def run(
             return plan.carry_out(on_progress=bars[plan.label])
 
     return keep_run(carry_out, out, force=force, report=report)
-
-
-def keep_run(
-    carry_out: Callable[[], Kept], out: str | Path | None, *, force: bool, report: bool
-) -> Kept:
-    """Carry out one or several runs and, where a folder is named, keep the results there.
-
-    Raises
-    ------
-    InputError
-        When the folder is not usable, or the report cannot be written: results are kept.
-    """
-    if out is None:
-        return carry_out()
-    folder = take_path(out, "out")
-    with create_folder(folder, force=force) as fresh:
-        result = carry_out()
-        result.write_into(fresh)
-    result.folder = folder
-    if report:
-        try:
-            result.report(folder / REPORT)
-        except InputError as error:
-            raise InputError(f"{error}; the results are kept in {folder}") from error
-    return result
 
 
 def _check_seed_alone(overrides: Overrides, by: str) -> None:
