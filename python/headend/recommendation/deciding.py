@@ -33,11 +33,9 @@ NEAREST = 0.001
 MOST_DEMANDS = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Decision(Evaluation):
     """What one tier shall have, and what is known of all its settings.
-
-    Its ``terms`` are those of the criteria and of the demands.
 
     Parameters
     ----------
@@ -94,21 +92,21 @@ class Decision(Evaluation):
         Of settings that are as good, one that is clearly worse than another in a watched term, and
         clearly better in none, is not the best.
         """
-        return rank(self, settings, Policy(MeasureValues.is_close, self._prefer, _choose_nearest))
 
-    def _prefer(self, settings: Sequence[int]) -> int:
-        """Name the first of equal settings that is not beaten; without an objective, the first."""
-        if self.objective is None:
-            return settings[0]
-        best = (
-            own for own in settings if not any(self._is_beaten(own, other) for other in settings)
-        )
-        return next(best, settings[0])
+        def prefer(equal: Sequence[int]) -> int:
+            fine = (own for own in equal if not any(self._is_beaten(own, one) for one in equal))
+            return next(fine, equal[0])
+
+        def choose_nearest(shortfalls: Mapping[int, float]) -> int:
+            least = min(shortfalls.values())
+            return next(own for own, miss in shortfalls.items() if miss <= least + NEAREST)
+
+        return rank(self, settings, Policy(MeasureValues.is_close, prefer, choose_nearest))
 
     def _is_beaten(self, setting: int, other: int) -> bool:
         """Say whether another setting is clearly better for somebody, and worse for nobody."""
         better, worse = self.list_changes(setting, other)
-        return bool(worse) and not better
+        return self.objective is not None and bool(worse) and not better
 
     def find_decisive(self, setting: int) -> Condition:
         """Give the condition that a setting misses most, or meets with the least to spare."""
@@ -243,7 +241,7 @@ def decide(
     tier: Tier,
     candidates: Sequence[Candidate],
     table: pl.DataFrame,
-    wish: Criteria,
+    criteria: Criteria,
     seeds: Sequence[int],
     demands: Criteria | None = None,
 ) -> Decision:
@@ -255,7 +253,7 @@ def decide(
         What was tried, in the order of preference.
     table
         The tier's rows, whose ``setting`` counts the candidates from 1.
-    wish
+    criteria
         What must hold, with absolute bounds.
     seeds
         Which were run.
@@ -265,8 +263,8 @@ def decide(
     demands = demands or Criteria()
     known = set() if table.is_empty() else set(table["measure"])
     felt = [term for term in demands.terms if term.text in known][:MOST_DEMANDS]
-    terms = measure_terms(table, [*felt, *wish.terms])
-    asked = {name for term in (*demands.terms, *wish.terms) for name in term.measures}
+    terms = measure_terms(table, [*felt, *criteria.terms])
+    asked = {name for term in (*demands.terms, *criteria.terms) for name in term.measures}
     done: set[int] = set()
     if not table.is_empty():
         rows = table.drop_nulls("value")
@@ -274,11 +272,11 @@ def decide(
         if demands:  # without any, whatever was measured counts
             rows = rows.filter(rows["measure"].is_in(list(asked)))
         done = set(rows["setting"])
-    evaluation = evaluate(wish, terms, range(1, len(candidates) + 1), done)
-    return Decision(wish, terms, evaluation.standings, tier, tuple(candidates), demands, len(seeds))
-
-
-def _choose_nearest(shortfalls: Mapping[int, float]) -> int:
-    """Name the first of the settings that are nearest."""
-    least = min(shortfalls.values())
-    return next(own for own, miss in shortfalls.items() if miss <= least + NEAREST)
+    settings = range(1, len(candidates) + 1)
+    return Decision(
+        **vars(evaluate(criteria, terms, settings, done)),
+        tier=tier,
+        candidates=tuple(candidates),
+        demands=demands,
+        seeds=len(seeds),
+    )

@@ -332,8 +332,8 @@ def _draw_trade_off(tiers: Sequence[_Tier], axes: tuple[str, str], note: str) ->
         else ""
     )
     ends = (
-        ("top" if _is_rising(tiers, second) else "bottom"),
-        ("right" if _is_rising(tiers, first) else "left"),
+        ("top" if _is_better_higher(tiers, second) else "bottom"),
+        ("right" if _is_better_higher(tiers, first) else "left"),
     )
     return Figure(
         TRADE_OFF,
@@ -354,7 +354,7 @@ def _widen(drawn: Drawn) -> Drawn:
     return replace(drawn, scale=vl.Scale(domain=[low - room, high + room], nice=False))
 
 
-def _is_rising(tiers: Sequence[_Tier], measure: str) -> bool:
+def _is_better_higher(tiers: Sequence[_Tier], measure: str) -> bool:
     """Say whether more of a measure is better: by the objective or condition, else as known."""
     wish = tiers[0].decision.criteria
     if wish.objective and wish.objective.text == measure:
@@ -550,7 +550,7 @@ def _draw_measure(tiers: Sequence[_Tier], name: str, measure: str, note: str) ->
         for tier, frame, (drawn, marks, _) in zip(tiers, frames, scales, strict=True)
         if not frame.is_empty()
     ]
-    end = "right" if _is_rising(tiers, measure) else "left"
+    end = "right" if _is_better_higher(tiers, measure) else "left"
     text = f"A row for each setting; the further to the {end}, the better."
     if any(own.find_bounds(measure) for own in tiers):
         text += (

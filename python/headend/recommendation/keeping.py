@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from statistics import fmean
@@ -48,7 +48,7 @@ class Kept:
     def check(self, vocabulary: Vocabulary) -> None:
         """Refuse nothing: what a scenario has not got is not kept of it."""
 
-    def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
+    def take(self, tables: Tables, vocabulary: Vocabulary) -> pl.DataFrame:
         """Take a row for each quantity; without a value where nothing was measured."""
         needed = dict.fromkeys(own.table for own in self._quantities.values())
         lists = {name: Lists.of(tables, name) for name in needed if name in tables}

@@ -84,7 +84,7 @@ def render_recommendation(recommendation: Recommendation) -> str:
         [*([Section("links", links, "Tiers")] if len(links) > 1 else []), *chapters],
         [Section("asked", _describe_request(recommendation))],
         warnings=recommendation.notes,
-        failures=[told for _, told in list_failures(recommendation.failures)],
+        failures=[text for _, text in list_failures(recommendation.failures)],
         columns="choices",
     )
     return render_page(page)

@@ -228,7 +228,7 @@ def _describe_group(decisions: Sequence[Decision]) -> str:
     """Say of tiers that all fail, or are all undecided, what comes nearest at the first of them."""
     first, tiers = decisions[0], join_tiers(decisions)
     setting, standing = first.chosen.setting, first.chosen.standing
-    if standing is Feasibility.MISSING:
+    if set(first.standings.values()) == {Feasibility.MISSING}:
         return f"at {tiers} no setting has a result"
     if setting is None:
         return f"at {tiers}: {_describe_unmeasured(first).rstrip('.')}"

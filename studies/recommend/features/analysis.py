@@ -10,12 +10,12 @@ from typing import Any
 
 import polars as pl
 
-from headend.analysis.ranking import Feasibility
+from headend.analysis.ranking import Choice, Feasibility
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
 from headend.recommendation.candidate import Candidate, Feature
-from headend.recommendation.deciding import Choice, Decision
+from headend.recommendation.deciding import Decision
 from headend.recommendation.request import Request
 from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds, join_decisions
 
