@@ -265,7 +265,7 @@ def list_applications(trait: str) -> list[str]:
 
 
 def list_discards(*by: str) -> list[str]:
-    """List the columns that count discards, in the order of figures; of all, or of some reasons.
+    """List the columns that count discards, in the order of figures: all, or those by some only.
 
     Examples
     --------

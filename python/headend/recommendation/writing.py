@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from headend.errors import InputError
 from headend.modem_file.check import check
 from headend.modem_file.diff import diff
-from headend.modem_file.document import END, PAD, read_document
-from headend.modem_file.editing import carry_low_latency, carry_queue, write_document
+from headend.modem_file.document import END, read_document
+from headend.modem_file.editing import carry_low_latency, carry_queue
 from headend.modem_file.export import write_for
 from headend.modem_file.integrity import sign
 from headend.modem_file.reading import read_any_form
@@ -294,11 +294,10 @@ def _find_deviation(
 def _sign(content: bytes, secret: bytes | None, file: Path, *, is_padded: bool) -> bytes:
     """Compute the message integrity checks anew; pads to four bytes stay if there were any."""
     document = read_document(content)
-    places = [place for place, tlv in enumerate(document.tlvs) if tlv.type == END]
-    has_end = bool(places) and not document.rest
-    if is_padded and has_end and all(tlv.type == PAD for tlv in document.tlvs[places[0] + 1 :]):
-        bare = write_document(replace(document, tlvs=document.tlvs[: places[0] + 1]))
-        signed = sign(bare, secret, str(file))
+    end = document.get(END)
+    behind = content[end.offset + 1 :] if end else b"-"
+    if end and is_padded and not any(behind):
+        signed = sign(content[: end.offset + 1], secret, str(file))
         return signed + bytes(-len(signed) % 4)
     return sign(content, secret, str(file))
 

@@ -2,6 +2,7 @@
 //! service flows and aggregates that belong together, and what follows of their numbers and the
 //! defaults. Any file is described, also one that a run refuses.
 
+use docsis_config::mic::COVERED;
 use docsis_config::value::show;
 use docsis_config::{File, Kind, Value, definition_in};
 use serde_json::{Map, Value as Json, json};
@@ -11,7 +12,8 @@ use super::{DEFAULT_TARGET_BUFFER, LOW_LATENCY_DISABLE, UPSTREAM_AQM_DISABLE, cl
 use crate::aqm::docsis_pie;
 use crate::qdisc::immediate_aqm::{self, HIGHEST, LARGEST_FRAME};
 use crate::scenario::cable::service_flow::{
-    CLASSIC_BUFFER, DEFAULT_COUPLING, DEFAULT_PROTECTION, DEFAULT_WEIGHT, OneWay, WEIGHTS,
+    CLASSIC_BUFFER, DEFAULT_COUPLING, DEFAULT_PROTECTION, DEFAULT_WEIGHT, OneWay,
+    PROTECTION_IN_2019, WEIGHTS,
 };
 
 /// The most service flows, aggregates and classifiers of a file that are read.
@@ -87,9 +89,12 @@ impl Number {
 
 /// A service flow or an aggregate.
 #[derive(Debug)]
-struct Bundle {
-    direction: OneWay,
-    place: String,
+pub(super) struct Bundle {
+    pub(super) direction: OneWay,
+    /// Its place among the TLVs of the file.
+    pub(super) index: usize,
+    /// The path of its TLV.
+    pub(super) place: String,
     set: Vec<(&'static str, Number)>,
     /// The places of some TLVs in it, with whether they are there.
     aqm: Option<String>,
@@ -102,9 +107,9 @@ type Buffer = (u64, Option<String>);
 
 /// All that a file sets of its line.
 #[derive(Debug)]
-struct Resolved {
-    flows: Vec<Bundle>,
-    aggregates: Vec<Bundle>,
+pub(super) struct Resolved {
+    pub(super) flows: Vec<Bundle>,
+    pub(super) aggregates: Vec<Bundle>,
     default_buffer: Option<Number>,
     upstream_aqm_disabled: Option<Number>,
     /// For each service flow, the aggregate that has it as its low-latency one.
@@ -127,36 +132,20 @@ struct Ramp {
 pub fn describe_modem_file(bytes: &[u8]) -> String {
     let file = File::decode(bytes);
     let top = nodes(&file.tlvs);
-    let number = |number: u8| number_of(file.kind, first(&top, number)?);
-    let bundles = |types: [u8; 2]| {
-        let nested = top.iter().filter(|node| {
-            types.contains(&node.number()) && matches!(node.value(), Value::Nested(_))
-        });
-        let bundles = nested.take(MOST);
-        bundles.map(|node| Bundle::read(file.kind, node)).collect()
-    };
-    let mut resolved = Resolved {
-        flows: bundles([24, 25]),
-        aggregates: bundles([70, 71]),
-        default_buffer: number(DEFAULT_TARGET_BUFFER),
-        upstream_aqm_disabled: number(UPSTREAM_AQM_DISABLE),
-        naming: Vec::new(),
-    };
-    resolved.naming = vec![None; resolved.flows.len()];
-    for aggregate in 0..resolved.aggregates.len() {
-        if let Some(flow) = resolved.low(aggregate) {
-            resolved.naming[flow].get_or_insert(aggregate);
-        }
-    }
+    let resolved = Resolved::read(file.kind, &top);
+    let disabled = first(&top, LOW_LATENCY_DISABLE);
+    let disabled = disabled.and_then(|node| number_of(file.kind, node));
     let described = json!({
-        "flows": (0..resolved.flows.len()).map(|flow| resolved.describe_flow(flow)).collect::<Vec<_>>(),
+        "flows": (0..resolved.flows.len())
+            .map(|flow| resolved.describe_flow(flow))
+            .collect::<Vec<_>>(),
         "aggregates": (0..resolved.aggregates.len())
             .map(|aggregate| resolved.describe_aggregate(aggregate))
             .collect::<Vec<_>>(),
         "classifiers": classifiers(file.kind, &top),
         "default_buffer": resolved.default_buffer.as_ref().map(Number::json),
         "upstream_aqm_disabled": resolved.upstream_aqm_disabled.as_ref().map(Number::json),
-        "low_latency_disabled": number(LOW_LATENCY_DISABLE).as_ref().map(Number::json),
+        "low_latency_disabled": disabled.as_ref().map(Number::json),
     });
     described.to_string()
 }
@@ -167,9 +156,11 @@ pub fn modem_file_defaults() -> String {
         "aqm_target": docsis_pie::Config::default().target.as_nanos(),
         "coupling": DEFAULT_COUPLING,
         "weight": DEFAULT_WEIGHT,
-        "weight_parts": WEIGHTS,
+        "weights": WEIGHTS,
         "protection_score": DEFAULT_PROTECTION.score_threshold.as_nanos(),
         "drain": drain(u64::from(DEFAULT_PROTECTION.drain_exponent)),
+        "drain_2019": drain(u64::from(PROTECTION_IN_2019.drain_exponent)),
+        "covered": COVERED,
         "largest_frame": LARGEST_FRAME,
         "low_latency_limit": 20 * LARGEST_FRAME,
     });
@@ -199,7 +190,7 @@ fn find<'a>(node: &Node<'a>, types: &[u8]) -> Option<Node<'a>> {
 }
 
 impl Bundle {
-    fn read(kind: Kind, node: &Node<'_>) -> Self {
+    fn read(kind: Kind, index: usize, node: &Node<'_>) -> Self {
         let (is_flow, is_up) = (node.number() < 70, [24, 70].contains(&node.number()));
         let parts = node.children();
         let find = |types: &[u8]| match types {
@@ -233,6 +224,7 @@ impl Bundle {
         }
         Self {
             direction: if is_up { OneWay::Up } else { OneWay::Down },
+            index,
             place: node.path().to_owned(),
             set,
             aqm: find(&[40]).map(|aqm| aqm.path().to_owned()),
@@ -246,7 +238,7 @@ impl Bundle {
         found.map(|(_, number)| number)
     }
 
-    fn value(&self, name: &str) -> Option<u64> {
+    pub(super) fn value(&self, name: &str) -> Option<u64> {
         self.get(name).map(|number| number.value)
     }
 
@@ -286,6 +278,34 @@ impl Bundle {
 }
 
 impl Resolved {
+    pub(super) fn read(kind: Kind, top: &[Node<'_>]) -> Self {
+        let number = |number: u8| number_of(kind, first(top, number)?);
+        let bundles = |types: [u8; 2]| {
+            let is_it = |node: &Node<'_>| {
+                types.contains(&node.number()) && matches!(node.value(), Value::Nested(_))
+            };
+            let nested = top.iter().enumerate().filter(|(_, node)| is_it(node));
+            let bundles = nested.take(MOST);
+            bundles
+                .map(|(index, node)| Bundle::read(kind, index, node))
+                .collect()
+        };
+        let mut resolved = Self {
+            flows: bundles([24, 25]),
+            aggregates: bundles([70, 71]),
+            default_buffer: number(DEFAULT_TARGET_BUFFER),
+            upstream_aqm_disabled: number(UPSTREAM_AQM_DISABLE),
+            naming: Vec::new(),
+        };
+        resolved.naming = vec![None; resolved.flows.len()];
+        for aggregate in 0..resolved.aggregates.len() {
+            if let Some(flow) = resolved.low(aggregate) {
+                resolved.naming[flow].get_or_insert(aggregate);
+            }
+        }
+        resolved
+    }
+
     fn of_direction(&self, direction: OneWay) -> impl Iterator<Item = usize> {
         (0..self.flows.len()).filter(move |&flow| self.flows[flow].direction == direction)
     }
@@ -303,7 +323,7 @@ impl Resolved {
 
     /// The low-latency service flow of an aggregate. One that names none has the one that names it,
     /// besides the first of the direction.
-    fn low(&self, aggregate: usize) -> Option<usize> {
+    pub(super) fn low(&self, aggregate: usize) -> Option<usize> {
         let own = &self.aggregates[aggregate];
         if let Some(named) = own.value("low_latency_reference") {
             return (self.of_direction(own.direction))
@@ -353,8 +373,8 @@ impl Resolved {
         (fastest > self.rate(flow)?).then_some(fastest)
     }
 
-    /// The buffer of a service flow. A device chooses a size within minimum and maximum that is near
-    /// the target.
+    /// The buffer of a service flow. A device chooses a size within minimum and maximum that is
+    /// near the target.
     fn buffer(&self, flow: usize) -> Option<Buffer> {
         let own = &self.flows[flow];
         let of = |number: &Number| (number.value, Some(number.place.clone()));
@@ -376,8 +396,8 @@ impl Resolved {
         Some(buffer)
     }
 
-    /// The default buffer: upstream, that of TLV 68 at the larger of the sustained and the peak rate
-    /// or at the rate of the aggregate; of a low-latency service flow, 10 ms at its rate.
+    /// The default buffer: upstream, that of TLV 68 at the larger of the sustained and the peak
+    /// rate or at the rate of the aggregate; of a low-latency service flow, 10 ms at its rate.
     fn default_buffer(&self, flow: usize) -> Option<Buffer> {
         let own = &self.flows[flow];
         let rate = self.rate(flow)?;
@@ -487,19 +507,21 @@ impl Resolved {
         let weight = own
             .value("weight")
             .unwrap_or_else(|| u64::from(DEFAULT_WEIGHT));
-        let rate = own.value("rate").unwrap_or(0) * weight / WEIGHTS;
-        let most = low
-            .and_then(|low| self.flows[low].limit())
-            .filter(|_| rate > 0 || own.given("rate").is_some());
+        let rate = u128::from(own.value("rate").unwrap_or(0));
+        let share = (rate * u128::from(weight) / u128::from(WEIGHTS)) as u64;
+        let most = low.and_then(|low| self.flows[low].limit());
         let protection = low.map(|low| {
-            let latency = own.given("protection_threshold");
-            let score = own.value("protection_score");
+            let micros = |micros: u64| micros as f64 * 1e3;
+            let default = DEFAULT_PROTECTION;
+            let latency = own.given("protection_threshold").map(micros);
+            let score = own.value("protection_score").map(micros);
             let exponent = own.value("drain_exponent");
+            let exponent = exponent.unwrap_or_else(|| u64::from(default.drain_exponent));
             json!({
                 "is_on": own.value("protection").is_none_or(|enabled| enabled & 1 == 1),
-                "latency": latency.map_or_else(|| self.ramp(low).high, |micros| micros as f64 * 1e3),
-                "score": score.map_or(DEFAULT_PROTECTION.score_threshold.as_nanos() as f64, |micros| micros as f64 * 1e3),
-                "drain": drain(exponent.unwrap_or_else(|| u64::from(DEFAULT_PROTECTION.drain_exponent))),
+                "latency": latency.unwrap_or_else(|| self.ramp(low).high),
+                "score": score.unwrap_or(default.score_threshold.as_nanos() as f64),
+                "drain": drain(exponent),
             })
         });
         let mut map = own.json();
@@ -509,7 +531,7 @@ impl Resolved {
         map.insert("weighs".to_owned(), json!(weight));
         map.insert(
             "low_latency_rate".to_owned(),
-            json!(most.map_or(rate, |most| rate.min(most))),
+            json!(most.map_or(share, |most| share.min(most))),
         );
         let coupling = own.value("coupling");
         map.insert(
@@ -556,4 +578,49 @@ fn size_at(nanos: f64, rate: u64) -> u64 {
 /// The rate at which scores of queue protection decay: 2 to this power bytes in 2^30 ns.
 fn drain(exponent: u64) -> f64 {
     8e9 * 2_f64.powi(exponent.min(63) as i32 - 30)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::carry::carry_queue;
+    use super::*;
+
+    /// An upstream service flow of 10 Mbit/s with a buffer of 62 500 B.
+    const FILE: [u8; 25] = [
+        3, 1, 1, 24, 18, 1, 2, 0, 1, 8, 4, 0, 0x98, 0x96, 0x80, 35, 6, 2, 4, 0, 0, 0xf4, 0x24, 255,
+        0,
+    ];
+
+    fn describe(bytes: &[u8]) -> Json {
+        serde_json::from_str(&describe_modem_file(bytes)).expect("it is JSON")
+    }
+
+    #[test]
+    fn numbers_have_the_places_of_their_tlvs_and_what_follows_of_them() {
+        let described = describe(&FILE);
+        let flow = &described["flows"][0];
+        assert_eq!(flow["set"]["rate"], json!([10_000_000, "24.8"]));
+        assert_eq!(flow["buffer"]["path"], "24.35.2");
+        assert_eq!(flow["buffer"]["delay"], 50e6);
+        assert_eq!(flow["aqm"]["state"], "unsaid");
+        assert_eq!(flow["aqm"]["target"], 10e6);
+        assert_eq!(described["aggregates"], json!([]));
+    }
+
+    #[test]
+    fn any_bytes_are_described() {
+        for bytes in [&[][..], &[24, 9, 1], &[24, 3, 1, 9, 0], &[254, 1, 1, 24, 0]] {
+            assert!(describe(bytes)["flows"].is_array());
+        }
+    }
+
+    #[test]
+    fn a_queue_is_carried_over_and_all_else_stays() {
+        let mut other = FILE;
+        other[20] = 1;
+        let carried = carry_queue(&FILE, &other).expect("it can be carried");
+        assert_eq!(carried, other);
+        let error = carry_queue(&[3, 1, 1], &FILE).expect_err("it has no service flow");
+        assert_eq!(error, "it has no service flow of TLV 24");
+    }
 }
