@@ -12,7 +12,7 @@ from headend.analysis.bottleneck import find_bottleneck
 from headend.analysis.causes import Place, find_causes
 from headend.analysis.contention import find_waits_for_grants
 from headend.analysis.facts import Action
-from headend.analysis.grading import judge_flows
+from headend.analysis.quality import judge_flows
 from headend.comparison.comparison import gather_variants
 from headend.comparison.contrast import answer_comparison
 from headend.running.result import Result

@@ -13,13 +13,14 @@ import headend
 from headend.analysis.bottleneck import find_bottleneck, find_shared_bottleneck
 from headend.analysis.expect import parse_expectation
 from headend.analysis.facts import Action, KeptOut
-from headend.analysis.grading import FlowQuality, Grade
+from headend.analysis.grading import Grade
 from headend.analysis.low_latency import (
     choose_aggregates,
     find_queue_of,
     gather_aggregates,
 )
 from headend.analysis.mib import find_histograms
+from headend.analysis.quality import FlowQuality
 from headend.analysis.queues import find_key, is_low_latency, name_queue_key, weigh_queues
 from headend.analysis.sanctions import (
     find_kept_out,

@@ -16,8 +16,9 @@ from click.testing import CliRunner
 import headend
 from headend.analysis.estimate import Bounds, estimate_mean
 from headend.analysis.flow_groups import gather_groups
-from headend.analysis.grading import Grade, judge_flows
+from headend.analysis.grading import Grade
 from headend.analysis.key_figure import KeyFigure
+from headend.analysis.quality import judge_flows
 from headend.cli.main import app
 from headend.comparison.comparison import Variant, gather_variants
 from headend.comparison.contrast import answer_comparison
@@ -29,6 +30,7 @@ from headend.comparison.telling import tell_grid, tell_tier
 from headend.design.factor import choose_main
 from headend.figures import draw_figures
 from headend.figures.spread import merge_runs, merge_samples
+from headend.running.comparison import load_comparison
 from headend.running.experiment import compare
 from headend.text.quantity import Kind
 from headend.wording.run import answer_run
@@ -87,6 +89,42 @@ def test_runs_make_a_grid_where_more_than_half_of_the_combinations_are_there() -
     # Two keys that change together are one choice.
     assert not find_grid(vary(a, d)).is_several
     assert not find_grid(vary({}, {"queue": "pie"})).is_several
+
+
+def test_a_comparison_keeps_its_design_and_is_read_back_by_it(
+    grid: headend.Comparison, tmp_path: Path
+) -> None:
+    folder = grid.save(tmp_path / "out", report=False)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (queue,), (rate,) = manifest["design"]["dimensions"]
+    assert (queue["path"], queue["role"], queue["labels"][1]) == ("queue", "choice", "docsis_pie")
+    assert (rate["path"], rate["role"]) == (RATE, "given")
+    assert manifest["design"]["seeds"] == [1, 2]
+    again = load_comparison([folder])
+    places = [run.manifest["place"] for run in again.results]
+    assert places[0] == places[1] == ["drop_tail limit 300 ms", "2 Mbit/s"]
+    for run in again.results:
+        run.manifest["overrides"] = []  # which a comparison does not read
+    tiers = ["upstream rate 2 Mbit/s", "upstream rate 8 Mbit/s"]
+    assert [tier.label for tier in again.grid.tiers] == tiers
+    again.rename(["FIFO", "PIE"])
+    assert again.grid.choice.labels == ("FIFO", "PIE")
+    assert again.results[0].label == "queue=FIFO, rate=2 Mbit/s"
+    named = load_comparison([again.save(tmp_path / "named", report=False)])
+    assert named.grid.choice.labels == ("FIFO", "PIE")
+
+
+def test_loose_runs_without_a_common_design_are_read_by_what_was_overridden(
+    grid: headend.Comparison, tmp_path: Path
+) -> None:
+    folder = grid.save(tmp_path / "out", report=False)
+    loose = load_comparison([folder])
+    for run in loose.results:
+        del run.manifest["design"], run.manifest["place"]
+    assert loose.grid.choice.labels == grid.grid.choice.labels
+    assert [tier.label for tier in loose.grid.tiers] == [tier.label for tier in grid.grid.tiers]
+    loose.rename(["FIFO", "PIE"])
+    assert loose.grid.choice.labels == ("FIFO", "PIE")
 
 
 def test_tables_over_seeds_are_means_and_runs_are_kept_for_what_is_drawn() -> None:
@@ -204,7 +242,7 @@ def tell_tiers(
 
 def make_call(mos: float, grade: Grade, word: str) -> Fate:
     fate = make_fate(KeyFigure("MOS", mos, "number", "MOS", is_rising=True), mos)
-    worst = replace(fate.party.worst, grade=grade, word=word, symptom="late")
+    worst = replace(fate.party.worst, grade=grade, is_unusable=word == "unusable", symptom="late")
     return replace(fate, grade=grade, party=replace(fate.party, findings=(worst,)))
 
 

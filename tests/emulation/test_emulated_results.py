@@ -14,9 +14,9 @@ from emulated import LATE, ON_TIME, make_emulated
 from headend.analysis.diagnosis import find_reservations
 from headend.analysis.expect import parse_expectation
 from headend.analysis.facts import Untrustworthy
-from headend.analysis.grading import Grade, judge_flows
+from headend.analysis.grading import Grade, list_marks
 from headend.analysis.lateness import is_trustworthy
-from headend.analysis.marks import list_marks
+from headend.analysis.quality import judge_flows
 from headend.analysis.queue_state import describe_queue
 from headend.analysis.round_trips import leave_out_round_trips
 from headend.cli.run import describe_result, print_result
@@ -41,6 +41,7 @@ from headend.wording.emulation import (
     tell_source,
 )
 from headend.wording.facts import describe_facts
+from headend.wording.flows import describe_experience
 from headend.wording.real_flows import tabulate_real_flows
 from headend.wording.run import answer_run
 from headend.wording.verdict import judge
@@ -121,7 +122,7 @@ def test_real_programs_get_no_grade() -> None:
     result = make_emulated()
     found = next(own for own in judge_flows(result) if own.flow == "laptop")
     assert found.grade is Grade.NONE
-    assert found.experience == (
+    assert describe_experience(found) == (
         "9.54 Mbit/s down, TCP round trips of 109 ms at the median and 124 ms at the 95th"
         " percentile, 0.0902 % lost"
     )
@@ -152,7 +153,7 @@ def test_a_real_program_of_which_nothing_arrived_gets_no_grade_either(
         **{name: pl.lit(value, pl.Int64) for name, value in changed.items()}
     )
     (found,) = judge_flows(result)
-    assert (found.grade, found.experience, found.number) == (Grade.NONE, told, told)
+    assert (found.grade, describe_experience(found), found.number) == (Grade.NONE, told, told)
 
 
 def test_the_largest_flows_have_rows_and_the_rest_is_summed() -> None:
@@ -355,7 +356,7 @@ def test_rates_of_both_directions_say_so() -> None:
     result = leave_alone(make_emulated())
     result.tables["flows"] = result.flows.with_columns(goodput_bps=pl.lit(386.5))
     (found,) = judge_flows(result)
-    assert (found.number, found.experience[:38]) == (
+    assert (found.number, describe_experience(found)[:38]) == (
         "773 bit/s both ways",
         "386 bit/s down and 386 bit/s up, TCP r",
     )

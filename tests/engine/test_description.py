@@ -15,8 +15,8 @@ import pytest
 import headend
 from headend import _engine
 from headend.analysis import expect
-from headend.analysis.grading import judge_flows
-from headend.analysis.marks import list_marks
+from headend.analysis.grading import list_marks
+from headend.analysis.quality import judge_flows
 from headend.comparison.scores import score_runs
 from headend.engine import metrics
 from headend.engine.columns import TABLES
@@ -28,6 +28,7 @@ from headend.recommendation.people import list_demands
 from headend.running.result import Result
 from headend.scenario import lookup
 from headend.scenario.subjects import Vocabulary
+from headend.wording.flows import describe_experience
 
 
 def test_it_describes_all_queues_and_applications_that_scenarios_may_name() -> None:
@@ -183,7 +184,7 @@ def test_a_measure_of_a_new_application_is_judged_compared_drawn_found_and_expec
     beating: Result,
 ) -> None:
     (finding,) = judge_flows(beating)
-    assert finding.experience.endswith("; beat p95 3 ms")
+    assert describe_experience(finding).endswith("; beat p95 3 ms")
     (scores,) = score_runs([beating])
     compared = {(figure.subject, figure.name): value for figure, value in scores.items()}
     assert compared["monitor", "beat p95"] == 3e6

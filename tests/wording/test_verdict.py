@@ -15,7 +15,8 @@ from headend.analysis.bottleneck import QueueGroup, find_shared_bottleneck, gath
 from headend.analysis.diagnosis import Case, find_symptoms, open_case, shorten
 from headend.analysis.facts import QueueUse, ThrottledSenders
 from headend.analysis.flow_groups import gather_groups
-from headend.analysis.grading import FlowQuality, Grade
+from headend.analysis.grading import Grade
+from headend.analysis.quality import FlowQuality
 from headend.analysis.queue_state import describe_shared_queue
 from headend.analysis.queues import name_queue_key, weigh_queues
 from headend.analysis.throttling import Throttled, find_throttled
@@ -31,6 +32,7 @@ from headend.running.result import Result
 from headend.text.quantity import format_quantity
 from headend.wording.facts import describe_facts
 from headend.wording.flow_tables import tabulate_flows, tabulate_queues
+from headend.wording.flows import describe_experience
 from headend.wording.queue import full_remedy, full_use
 from headend.wording.verdict import judge, note_comparison
 from street import make_street
@@ -142,7 +144,7 @@ def make_cable_that_drops(flows: dict[str, str], drop: int = 0) -> dict[str, Any
 def test_who_gets_nothing_through_is_badly_off() -> None:
     names = {"put": "bulk", "call": "voice", "ping": "ping", "page": "web"}
     verdict = judge(headend.run(make_cable_that_drops(names)))
-    told = {finding.flow: finding.experience for finding in verdict.findings}
+    told = {finding.flow: describe_experience(finding) for finding in verdict.findings}
     assert {finding.grade for finding in verdict.findings} == {Grade.BAD}
     # What a classifier forbids is no harm that a queue does.
     assert {own.symptom for own in verdict.findings if own.flow != "call"} == {""}
@@ -178,15 +180,15 @@ def test_lost_pings_count_and_are_told() -> None:
     assert ping.loss_ratio is not None
     assert ping.loss_ratio == answers.is_nan().sum() / len(answers)
     assert ping.loss_ratio > 0.5
-    assert f"{format_quantity(ping.loss_ratio, 'ratio')} lost" in ping.experience
-    assert findings["page"].experience.startswith("no page finished in")
+    assert f"{format_quantity(ping.loss_ratio, 'ratio')} lost" in describe_experience(ping)
+    assert describe_experience(findings["page"]).startswith("no page finished in")
 
 
 def test_a_page_is_not_late_before_it_had_time() -> None:
     flow = {"page": {"application": "web", "start": "19 s", "rtt": "600 ms"}}
     finding = judge(headend.run(make_line(TEN, TEN, flow=flow))).findings[0]
     assert finding.grade is Grade.GOOD
-    assert finding.experience.startswith("no page finished in")
+    assert describe_experience(finding).startswith("no page finished in")
 
 
 def test_what_the_path_loses_is_no_queues_loss() -> None:
@@ -319,7 +321,8 @@ def test_a_run_in_which_nothing_arrived_has_words_for_it() -> None:
 def test_a_run_shorter_than_a_scoring_period_says_so() -> None:
     line = make_line(TEN, TEN, flow={"call": {"application": "voice"}})
     finding = judge(headend.run({**line, "duration": "9 s", "warmup": "2 s"})).findings[0]
-    assert finding.experience.endswith("graded by that, as no scoring period was measured whole")
+    told = describe_experience(finding)
+    assert told.endswith("graded by that, as no scoring period was measured whole")
 
 
 def test_a_goodput_of_both_directions_says_so() -> None:
@@ -336,13 +339,14 @@ def test_a_goodput_of_both_directions_says_so() -> None:
 def test_a_bad_call_is_told_why() -> None:
     call = {"call": {"application": "voice"}}
     late = judge(headend.run(make_line(TEN, TEN, flow={"get": GET, **call}))).findings[0]
-    assert "of its packets arrived too late for a de-jitter buffer of 40 ms" in late.experience
+    told = describe_experience(late)
+    assert "of its packets arrived too late for a de-jitter buffer of 40 ms" in told
     call["call"]["path"] = {"loss": "20 %"}  # type: ignore[assignment]
     lost = judge(headend.run(make_line(TEN, TEN, flow=call))).findings[0]
-    assert "of its packets were lost" in lost.experience
+    assert "of its packets were lost" in describe_experience(lost)
     call["call"] = {"application": "voice", "rtt": "1200 ms"}
     slow = judge(headend.run(make_line(TEN, TEN, flow=call))).findings[0]
-    assert "each way takes 6" in slow.experience
+    assert "each way takes 6" in describe_experience(slow)
 
 
 def test_the_grade_of_a_call_names_its_de_jitter_buffer() -> None:
@@ -356,7 +360,7 @@ def test_the_grade_of_a_call_names_its_de_jitter_buffer() -> None:
         "clever": {**call(de_jitter="adaptive"), "rtt": "800 ms", "count": 2},
     }
     result = headend.run(make_line(TEN, TEN, flow=flow))
-    told = {finding.flow: finding.experience for finding in judge(result).findings}
+    told = {finding.flow: describe_experience(finding) for finding in judge(result).findings}
     assert "too late for a de-jitter buffer of 40 ms" in told["call"]
     assert "too late for a de-jitter buffer of 60 ms" in told["deep"]
     assert "an adaptive de-jitter buffer" in told["clever.2"]
@@ -393,7 +397,7 @@ def test_a_comparison_says_nothing_that_its_table_says(fake: Any, home_line: Pat
 def test_notes_repeat_nothing_of_the_table_of_people(fake: Any, home_line: Path) -> None:
     verdict = judge(headend.run(home_line))
     assert verdict.notes
-    told = [own.experience for own in verdict.findings if own.experience]
+    told = [describe_experience(own) for own in verdict.findings if describe_experience(own)]
     assert not any(experience in note for note in verdict.notes for experience in told)
 
 
@@ -563,7 +567,7 @@ def test_a_sender_that_the_path_slows_down_is_not_the_queues_doing() -> None:
 
 def test_a_transfer_of_which_nothing_comes_suffers() -> None:
     finding = make_upload("cubic", "drop_tail", rtt="20 s").findings[0]
-    assert finding.experience.startswith("nothing read in ")
+    assert describe_experience(finding).startswith("nothing read in ")
     assert finding.grade is Grade.BAD
 
 
@@ -573,8 +577,8 @@ def test_a_transfer_that_had_next_to_no_time_has_no_grade() -> None:
         verdict = make_upload("cubic", "drop_tail", start=start)
         (finding,) = verdict.findings
         assert finding.grade is Grade.NONE
-        assert finding.experience.startswith(told)
-        assert "0 ms" not in finding.experience.split()
+        assert describe_experience(finding).startswith(told)
+        assert "0 ms" not in describe_experience(finding).split()
     grades = [
         make_upload("cubic", "drop_tail", rtt="20 s", start=start) for start in ("17 s", "6 s")
     ]
@@ -603,9 +607,7 @@ def test_a_short_queue_beside_who_suffers_is_not_what_a_good_queue_does() -> Non
 
 def test_among_those_at_the_end_of_the_scale_who_loses_more_is_the_worst() -> None:
     def call(number: int, loss: float) -> FlowQuality:
-        return FlowQuality(
-            f"call.{number}", "voice", Grade.BAD, "MOS 1", 1e6, 1e6, loss, 1.0, severity=-1.0
-        )
+        return FlowQuality(f"call.{number}", "voice", Grade.BAD, 1e6, 1e6, loss, 1.0, severity=-1.0)
 
     findings = [call(1, 0.9), call(2, 0.94), call(3, 1.0), call(4, 0.95), call(5, 0.92)]
     (party,) = gather_groups(findings)
@@ -848,7 +850,7 @@ def test_what_a_forced_drop_means_is_said_in_its_own_words() -> None:
 
 
 def test_the_table_of_bounds_in_the_documentation_is_what_grades_are_made_by() -> None:
-    from headend.analysis.marks import list_marks
+    from headend.analysis.grading import list_marks
     from headend.engine.description import describe
 
     page = Path(__file__).parents[2] / "docs/howto/application-in-ci.md"
@@ -873,8 +875,7 @@ def test_the_table_of_bounds_in_the_documentation_is_what_grades_are_made_by() -
 
 def test_bounds_are_expectations_of_their_applications() -> None:
     from headend.analysis.expect import parse_expectation
-    from headend.analysis.grading import Grade, grade_measure
-    from headend.analysis.marks import list_marks
+    from headend.analysis.grading import Grade, grade_measure, list_marks
     from headend.engine.description import describe
     from headend.scenario.subjects import Vocabulary
 
@@ -889,9 +890,9 @@ def test_bounds_are_expectations_of_their_applications() -> None:
 
 
 def test_a_page_tells_the_marks_of_its_own_applications_alone() -> None:
-    from headend.analysis.marks import tell_marks
+    from headend.wording.flows import describe_marks
 
-    told = tell_marks(["video_call", "video_call", "bulk"])
+    told = describe_marks(["video_call", "video_call", "bulk"])
     assert told.startswith("video_call by share of frames late or never whole (1 %, 5 %, 20 %)")
     assert "ping" not in told
-    assert tell_marks(["bulk"]) == ""
+    assert describe_marks(["bulk"]) == ""

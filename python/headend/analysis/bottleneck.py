@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.causes import find_causes, pick_rows
-from headend.analysis.grading import judge_flows
+from headend.analysis.quality import judge_flows
 from headend.analysis.queues import (
     LONG_WAIT,
     LOSSY_SHARE,

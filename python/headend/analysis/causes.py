@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.channels import ChannelState, gather_channels
-from headend.analysis.grading import FlowQuality, judge_flows
 from headend.analysis.low_latency import find_queue_of
+from headend.analysis.quality import FlowQuality, judge_flows
 from headend.analysis.queues import (
     FULL,
     LONG_WAIT,

@@ -18,9 +18,9 @@ from headend.analysis.collisions import find_meetings
 from headend.analysis.contention import find_waits_for_grants
 from headend.analysis.facts import Action, Diagnosis, Fact, Remedy
 from headend.analysis.flow_groups import FlowGroup, gather_groups
-from headend.analysis.grading import FlowQuality, judge_flows
 from headend.analysis.lateness import find_emulation, is_open_loop, is_trustworthy
 from headend.analysis.modem_tlvs import find_tlvs
+from headend.analysis.quality import FlowQuality, judge_flows
 from headend.analysis.queue_state import QueueState, describe_queue, find_passing, is_asleep
 from headend.analysis.queues import (
     FULL,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headend.analysis.grading import ORDER, FlowQuality, Grade
+from headend.analysis.grading import ORDER, Grade
+from headend.analysis.quality import FlowQuality
 from headend.scenario.groups import find_groups, label_member, name_group, order_naturally
 
 

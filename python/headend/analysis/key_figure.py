@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from headend.text.quantity import Kind, format_quantity
 
@@ -67,3 +68,8 @@ def write_value(value: float, kind: Kind) -> str:
     if kind == "number" and abs(value) < FEW_DECIMALS:
         return f"{value:.1f}"
     return format_quantity(value, kind)
+
+
+def read_number(value: Any) -> float | None:
+    """Give a number, or None for what does not exist."""
+    return None if value is None or math.isnan(value) else float(value)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.grading import read_number
+from headend.analysis.key_figure import read_number
 from headend.analysis.queues import SHORT_WAIT, is_low_latency, name_classic
 from headend.results.record import Record, cached_on_record
 from headend.scenario.groups import find_groups, label_member

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.bottleneck import find_shared_bottleneck
-from headend.analysis.grading import read_number
+from headend.analysis.key_figure import read_number
 from headend.analysis.queues import (
     LONG_WAIT,
     LOSSY_SHARE,

@@ -19,7 +19,7 @@ from headend.engine.columns import MIXED
 from headend.scenario.parameters import find_value
 
 if TYPE_CHECKING:
-    from headend.analysis.grading import FlowQuality
+    from headend.analysis.quality import FlowQuality
     from headend.results.record import Record
 
 #: Share of a flow's packets from which on queue protection redirects more than bursts.

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.grading import ORDER, FlowQuality, Grade, judge_flows
+from headend.analysis.grading import ORDER, Grade
+from headend.analysis.quality import FlowQuality, judge_flows
 from headend.results.record import cached_on_record
 from headend.scenario.groups import find_groups, name_group, order_naturally
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.exceptions import Exit
@@ -14,26 +14,15 @@ from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_folders, complete_scenarios
 from headend.cli.options import (
     SHIPPED_HINT,
-    allow_option,
-    csv_option,
     find_typed,
-    force_option,
-    json_option,
-    junit_option,
-    memory_option,
-    modem_option,
-    no_report_option,
-    quiet_option,
     read_path,
     read_seeds,
-    seed_option,
-    set_option,
+    shared,
     takes_overrides,
 )
 from headend.cli.outputs import (
     OutputOptions,
     WriteFailure,
-    print_miss,
     print_report,
     print_warnings,
     takes_outputs,
@@ -86,9 +75,7 @@ if TYPE_CHECKING:
     " queue=codel,fq_codel.",
     multiple=True,
 )
-@set_option
-@modem_option
-@seed_option
+@shared("--set", "--modem", "--seed")
 @click.option(
     "--seeds",
     metavar="N | A,B,…",
@@ -103,20 +90,14 @@ if TYPE_CHECKING:
     type=read_path,
     shell_complete=complete_folders,
 )
-@force_option
-@no_report_option
-@quiet_option
+@shared("--force", "--no-report", "--quiet")
 @click.option(
     "--full",
     help="Also print how everybody fared in words, and every figure with its difference to the"
     " first choice.",
     is_flag=True,
 )
-@junit_option
-@csv_option
-@allow_option
-@memory_option
-@json_option
+@shared("--junit", "--csv", "--allow-files", "--memory", "--json")
 @reads_results("sources")
 @takes_overrides
 @takes_outputs
@@ -143,6 +124,7 @@ def compare(
     their end are kept, and of a setting without one, what was simulated until then.
     """
     from headend.comparison.board import NAME
+    from headend.design.varying import read_vary
     from headend.running.experiment import plan_comparison
 
     outputs.check_files([*list_tables(), NAME])
@@ -156,7 +138,7 @@ def compare(
         announce_reading(sources[0])
         plans = plan_comparison(
             sources[0],
-            _collect_vary(vary),
+            read_vary(vary),
             overrides=overrides,
             labels=labels,
             seed=seed,
@@ -173,15 +155,21 @@ def compare(
 
 def _run_varied(plans: list[Plan], outputs: OutputOptions, memory: str | None) -> ExitCode:
     """Run everything, keep it and print it."""
+    from headend.design.varying import MOST_RUNS
     from headend.results.folder import create_folder
-    from headend.running.execution import stop_on_interrupt
-    from headend.running.experiment import MOST_RUNS, name_runs, run_comparison
+    from headend.running.execution import count_cores, stop_on_interrupt
+    from headend.running.executor import Progress
+    from headend.running.experiment import name_runs, run_comparison
 
     name, total = plans[0].loaded.name, len(plans)
     target = outputs.choose_folder(f"{name}-compared")
     longest = max(plan.duration_ns for plan in plans)
     # A bar for each run, or one over all where there are many.
     labels = list(name_runs(plans).values()) if total <= MOST_RUNS else []
+
+    def count(done: int) -> Progress:
+        return Progress(done, total, 0, min(count_cores(), total - done))
+
     with stop_on_interrupt() as stop:
         with create_folder(target, force=outputs.force) as fresh:
             with (
@@ -189,20 +177,18 @@ def _run_varied(plans: list[Plan], outputs: OutputOptions, memory: str | None) -
                 show_points(name, hidden=outputs.is_hidden or bool(labels)) as on_point,
             ):
                 comparison = run_comparison(
-                    plans, stop, bars, lambda done: on_point(_count(done, total)), memory
+                    plans, stop, bars, lambda done: on_point(count(done)), memory
                 )
             comparison.write_into(fresh)
         comparison.folder = target
         is_stopped = stop.is_set() or bool(comparison.unfinished)
-        failures = _write(comparison, target, outputs, is_stopped=is_stopped)
+        failures = outputs.write_runs(
+            comparison,
+            comparison.results,
+            unfinished=comparison.unfinished,
+            is_stopped=is_stopped,
+        )
     return _deliver(comparison, outputs, failures, is_stopped=is_stopped)
-
-
-def _count(done: int, total: int) -> Progress:
-    from headend.running.execution import count_cores
-    from headend.running.executor import Progress
-
-    return Progress(done, total, 0, min(count_cores(), total - done))
 
 
 def _compare_finished(
@@ -237,21 +223,8 @@ def _compare_finished(
     comparison.title = titles.pop() if len(titles) == 1 else "Runs compared"
     target = outputs.choose_folder("compared")
     comparison.save(target, force=outputs.force, report=False)
-    return _deliver(comparison, outputs, _write(comparison, target, outputs))
-
-
-def _write(
-    comparison: Comparison, folder: Path, outputs: OutputOptions, *, is_stopped: bool = False
-) -> list[WriteFailure]:
-    from headend.analysis.junit import write_junit
-
-    return outputs.write(
-        folder,
-        comparison,
-        comparison.report,
-        lambda path: write_junit(path, comparison.results, unfinished=comparison.unfinished),
-        is_stopped=is_stopped,
-    )
+    failures = outputs.write_runs(comparison, comparison.results, unfinished=comparison.unfinished)
+    return _deliver(comparison, outputs, failures)
 
 
 def _deliver(
@@ -265,29 +238,28 @@ def _deliver(
     from headend.comparison.notes import tell_unfinished
 
     kept = f"kept in {comparison.folder}. {tell_unfinished(comparison.unfinished)}".rstrip()
-    return outputs.deliver(
+
+    def describe() -> dict[str, Any]:
+        from headend.comparison.board import describe_figures
+
+        return {
+            "folder": str(comparison.folder),
+            "answer": comparison.answer.to_dict(),
+            "warnings": comparison.warnings,
+            "unfinished": comparison.unfinished,
+            "runs": [describe_result(result) for result in comparison.results],
+            "figures": describe_figures(comparison.variants),
+        }
+
+    return outputs.deliver_runs(
         failures,
-        describe=lambda: _describe(comparison),
+        comparison.results,
+        describe=describe,
         show=lambda: _print_comparison(comparison, full=outputs.full),
-        report_troubles=lambda: _print_missed(comparison) if outputs.is_hidden else None,
-        is_missed=any(not one.met for result in comparison.results for one in result.expectations),
+        kept=kept,
+        is_named=True,
         is_stopped=is_stopped,
-        kept=kept if outputs.quiet and not outputs.as_json else "",
     )
-
-
-def _describe(comparison: Comparison) -> dict[str, object]:
-    """Give a comparison as one JSON document."""
-    from headend.comparison.board import describe_figures
-
-    return {
-        "folder": str(comparison.folder),
-        "answer": comparison.answer.to_dict(),
-        "warnings": comparison.warnings,
-        "unfinished": comparison.unfinished,
-        "runs": [describe_result(result) for result in comparison.results],
-        "figures": describe_figures(comparison.variants),
-    }
 
 
 def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
@@ -303,30 +275,6 @@ def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
         " nothing to compare; add runs of another choice, or make a report with the means over"
         f" these seeds: headend report {folders}{out}"
     )
-
-
-def _collect_vary(texts: Sequence[str]) -> dict[str, list[str]]:
-    varied: dict[str, list[str]] = {}
-    for path, values in map(_parse_vary, texts):
-        if path in varied:
-            raise InputError(f"--vary {path}: given twice; one --vary takes all its values")
-        varied[path] = values
-    return varied
-
-
-def _parse_vary(text: str) -> tuple[str, list[str]]:
-    from headend.running.experiment import split_values
-    from headend.scenario.source import check_value
-
-    path, equals, after = text.partition("=")
-    values = split_values(after)
-    if not equals or not path.strip() or values == [""]:
-        raise InputError(
-            f"--vary {text}: expected PATH=A,B,…, such as --vary queue=drop_tail,docsis_pie"
-        )
-    if "" in values:
-        raise InputError(f"--vary {text}: a value between two commas is empty")
-    return path.strip(), [check_value(value, f"--vary {text}") for value in values]
 
 
 def _print_comparison(comparison: Comparison, *, full: bool) -> None:
@@ -376,11 +324,3 @@ def _print_tier(tier: Tier) -> None:
     console.print(fit(console, draw(board)))
     print_sentence(console, board.note, "dim")
     console.print()
-
-
-def _print_missed(comparison: Comparison) -> None:
-    """Print on standard error only the expectations that were missed, a line each."""
-    from headend.comparison.notes import list_missed
-
-    for name, line in list_missed(comparison.variants):
-        print_miss(f"{name}: {line}")

@@ -15,18 +15,10 @@ from headend.analysis.lateness import is_trustworthy
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_any_file
 from headend.cli.options import (
-    allow_option,
-    capture_option,
-    force_option,
-    junit_option,
-    modem_option,
-    no_report_option,
-    out_option,
     read_file_path,
     read_number,
     scenario_argument,
-    seed_option,
-    set_option,
+    shared,
     takes_overrides,
 )
 from headend.cli.outputs import OutputOptions, WriteFailure, takes_outputs
@@ -149,9 +141,7 @@ class EmulateCommand(Command):
     help="Use this TCP congestion control of the kernel on the real hosts. By default, the one of"
     " this machine.",
 )
-@set_option
-@modem_option
-@seed_option
+@shared("--set", "--modem", "--seed")
 @click.option(
     "--record",
     metavar="FILE",
@@ -180,15 +170,11 @@ class EmulateCommand(Command):
     " [emulation] of the scenario allows, or frames lost between the programs and the line.",
     is_flag=True,
 )
-@capture_option
-@out_option
-@force_option
-@no_report_option
+@shared("--capture", "--out", "--force", "--no-report")
 @click.option(
     "--quiet", "-q", help="Print nothing but errors and missed expectations.", is_flag=True
 )
-@junit_option
-@allow_option
+@shared("--junit", "--allow-files")
 @click.option(
     "--json",
     "as_json",
@@ -227,7 +213,6 @@ def emulate(
     input is wrong. 126, 127: a command cannot be run, or is not there. headend itself writes to
     standard error. Ctrl-C ends the program, and the results are kept.
     """
-    from headend.cli.run import write_run
     from headend.emulation.experiment import Options, check_machine, plan_emulation
     from headend.emulation.programs import MissingProgramError, choose_programs
 
@@ -250,7 +235,7 @@ def emulate(
     target = outputs.choose_folder(emulation.plan.loaded.name)
     with answer_on_messages():
         emulated = _emulate(emulation, programs, options, target, outputs, is_live=live)
-        failures = write_run(emulated.result, outputs)
+        failures = outputs.write_runs(emulated.result, [emulated.result])
         if emulated.unrecorded:
             line = f"{emulated.unrecorded}; the results are kept in {quote_path(target)}"
             failures.append(WriteFailure(line, ExitCode.BAD_INPUT))

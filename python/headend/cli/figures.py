@@ -133,7 +133,7 @@ def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
 
     kind, first = find_kind(folders), Path(folders[0])
     if kind == "study":
-        from headend.study.redrawing import redraw_figures
+        from headend.study.outcome import redraw_figures
 
         drawn = redraw_figures(first)
     elif kind == "sweep":

@@ -71,15 +71,7 @@ def choose_queues(queues: Sequence[str], bottleneck: str | None) -> list[str]:
 
 
 def draw_state(state: State, bounds: tuple[int, int]) -> RenderableType:
-    """Draw what goes on.
-
-    Parameters
-    ----------
-    state
-        What goes on.
-    bounds
-        Of the 99th percentile of lateness and of any stall, in ns.
-    """
+    """Draw what goes on, with bounds of the lateness's 99th percentile and of stalls, in ns."""
     from rich.table import Table
 
     table = Table(box=None, show_header=False, pad_edge=False)

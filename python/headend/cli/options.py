@@ -249,3 +249,32 @@ json_option = click.option(
     help="Print one JSON document on standard output and nothing else.",
     is_flag=True,
 )
+
+#: The options that commands which run something share, by name.
+SHARED = {
+    "--set": set_option,
+    "--modem": modem_option,
+    "--seed": seed_option,
+    "--memory": memory_option,
+    "--out": out_option,
+    "--force": force_option,
+    "--allow-files": allow_option,
+    "--scheduler": scheduler_option,
+    "--no-report": no_report_option,
+    "--capture": capture_option,
+    "--junit": junit_option,
+    "--csv": csv_option,
+    "--quiet": quiet_option,
+    "--json": json_option,
+}
+
+
+def shared(*names: str) -> Callable[[Function], Function]:
+    """Declare some of the shared options, in this order."""
+
+    def declare(command: Function) -> Function:
+        for name in reversed(names):
+            command = SHARED[name](command)
+        return command
+
+    return declare

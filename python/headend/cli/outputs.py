@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from headend.cli.terminal import (
     ExitCode,
@@ -22,6 +22,10 @@ from headend.cli.terminal import (
 from headend.errors import InputError, tell_system
 from headend.results.folder import REPORT
 
+if TYPE_CHECKING:
+    from headend.running.comparison import Comparison
+    from headend.running.result import Result
+
 Function = TypeVar("Function", bound=Callable[..., None])
 
 #: Warnings and failures that a terminal shows.
@@ -33,13 +37,8 @@ MOST_FAILURES = 5
 class WriteFailure:
     """A file that could not be made of results which are kept.
 
-    Parameters
-    ----------
-    line
-        What was to be written, why it is not there, and how to make it later; empty where an
-        interruption is the reason.
-    code
-        What the command exits with: as for what cannot be written, or for a mistake in headend.
+    The line says what was to be written, why it is not there, and how to make it later; it is empty
+    where an interruption is the reason.
     """
 
     line: str
@@ -159,16 +158,12 @@ class OutputOptions:
 
         Parameters
         ----------
-        describe
-            Gives the JSON document.
-        show
-            Prints the answer for people.
+        describe, show
+            Gives the JSON document, or prints the answer for people.
         report_troubles
             Prints what went wrong, and is called whatever else is printed.
         is_missed
             Whether an expectation was missed, or a point failed.
-        is_stopped
-            Whether the run was stopped.
         kept
             What an interruption left, for a line on it; none by default.
         """
@@ -189,6 +184,53 @@ class OutputOptions:
             return max(failure.code for failure in failures)
         return ExitCode.MISSED if is_missed else ExitCode.OK
 
+    def write_runs(
+        self,
+        kept: Result | Comparison,
+        results: Sequence[Result],
+        *,
+        unfinished: Sequence[str] = (),
+        is_stopped: bool = False,
+    ) -> list[WriteFailure]:
+        """Write files of one run that is kept, or of several side by side."""
+        from headend.analysis.junit import write_junit
+
+        assert kept.folder
+
+        def write(path: Path) -> None:
+            write_junit(path, results, unfinished=unfinished)
+
+        return self.write(kept.folder, kept, kept.report, write, is_stopped=is_stopped)
+
+    def deliver_runs(
+        self,
+        failures: Sequence[WriteFailure],
+        results: Sequence[Result],
+        *,
+        describe: Callable[[], dict[str, Any]],
+        show: Callable[[], None],
+        kept: str,
+        is_named: bool,
+        is_stopped: bool = False,
+    ) -> ExitCode:
+        """Print one run, or several that are named, and give the exit code; see `deliver`."""
+        from headend.comparison.comparison import gather_variants
+        from headend.comparison.notes import list_missed
+
+        def report_missed() -> None:
+            for label, line in list_missed(gather_variants(results)):
+                print_miss(f"{label}: {line}" if is_named else line)
+
+        return self.deliver(
+            failures,
+            describe=describe,
+            show=show,
+            report_troubles=report_missed if self.is_hidden else lambda: None,
+            is_missed=any(not outcome.met for own in results for outcome in own.expectations),
+            is_stopped=is_stopped,
+            kept=kept if self.quiet and not self.as_json else "",
+        )
+
 
 def takes_outputs(command: Function) -> Function:
     """Gather a command's options of what it writes and prints in its parameter ``outputs``."""
@@ -205,12 +247,7 @@ def takes_outputs(command: Function) -> Function:
 def attempt(write: Callable[[], object], path: Path, later: str) -> WriteFailure | None:
     """Write a file of results that are kept; if that fails, the command goes on.
 
-    Parameters
-    ----------
-    path
-        The file, for the error.
-    later
-        Where the results are kept and how to make the file of them.
+    The failure names the file, and says ``later`` how to make it of the results.
     """
     try:
         write()

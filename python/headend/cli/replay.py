@@ -10,20 +10,7 @@ from click.exceptions import Exit
 
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_any_file
-from headend.cli.options import (
-    allow_option,
-    csv_option,
-    force_option,
-    json_option,
-    junit_option,
-    no_report_option,
-    out_option,
-    quiet_option,
-    read_path,
-    seed_option,
-    set_option,
-    takes_overrides,
-)
+from headend.cli.options import read_path, shared, takes_overrides
 from headend.cli.outputs import OutputOptions, takes_outputs
 from headend.cli.terminal import ExitCode, print_error
 
@@ -40,17 +27,9 @@ if TYPE_CHECKING:
     type=read_path,
     shell_complete=complete_any_file,
 )
-@set_option
-@seed_option
-@out_option
-@force_option
-@no_report_option
-@quiet_option
+@shared("--set", "--seed", "--out", "--force", "--no-report", "--quiet")
 @click.option("--full", help="Also print every flow and queue, and notes on them.", is_flag=True)
-@junit_option
-@csv_option
-@allow_option
-@json_option
+@shared("--junit", "--csv", "--allow-files", "--json")
 @takes_overrides
 @takes_outputs
 def replay(

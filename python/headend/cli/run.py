@@ -9,28 +9,11 @@ import click
 from click.exceptions import Exit
 
 from headend.cli.commands import Command
-from headend.cli.options import (
-    allow_option,
-    capture_option,
-    csv_option,
-    force_option,
-    json_option,
-    junit_option,
-    memory_option,
-    modem_option,
-    no_report_option,
-    out_option,
-    quiet_option,
-    scenario_argument,
-    seed_option,
-    set_option,
-    takes_overrides,
-)
+from headend.cli.options import scenario_argument, shared, takes_overrides
 from headend.cli.outputs import (
     OutputOptions,
     WriteFailure,
     attempt,
-    print_miss,
     print_report,
     print_warnings,
     takes_outputs,
@@ -68,13 +51,7 @@ SHORT_SECONDS = 0.1
 
 @click.command("run", cls=Command)
 @scenario_argument
-@set_option
-@modem_option
-@seed_option
-@out_option
-@force_option
-@no_report_option
-@quiet_option
+@shared("--set", "--modem", "--seed", "--out", "--force", "--no-report", "--quiet")
 @click.option(
     "--full",
     help="Also print every flow and queue, those of each group who suffer most, and notes on them.",
@@ -87,12 +64,7 @@ SHORT_SECONDS = 0.1
     " bursts.",
     multiple=True,
 )
-@capture_option
-@junit_option
-@csv_option
-@allow_option
-@memory_option
-@json_option
+@shared("--capture", "--junit", "--csv", "--allow-files", "--memory", "--json")
 @takes_overrides
 @takes_outputs
 def run(
@@ -169,25 +141,9 @@ def run_plan(
         result.folder = target
         # Who interrupts wants to be gone, also where all was simulated.
         is_stopped = stop.is_set() or result.is_partial
-        failures = write_run(result, outputs, is_stopped=is_stopped)
+        failures = outputs.write_runs(result, [result], is_stopped=is_stopped)
     failures = [undrawn, *failures] if undrawn else failures
     return result, deliver_run(result, outputs, failures, is_stopped=is_stopped)
-
-
-def write_run(
-    result: Result, outputs: OutputOptions, *, is_stopped: bool = False
-) -> list[WriteFailure]:
-    """Write the files that are wanted of a run which is kept."""
-    from headend.analysis.junit import write_junit
-
-    assert result.folder
-    return outputs.write(
-        result.folder,
-        result,
-        result.report,
-        lambda path: write_junit(path, [result]),
-        is_stopped=is_stopped,
-    )
 
 
 def deliver_run(
@@ -200,14 +156,14 @@ def deliver_run(
 ) -> ExitCode:
     """Print a run as its options say, and give the exit code."""
     kept = f"kept in {result.folder}{f', {_tell_partial(result)}' if result.is_partial else ''}"
-    return outputs.deliver(
+    return outputs.deliver_runs(
         failures,
+        [result],
         describe=describe or (lambda: describe_result(result)),
         show=lambda: print_result(result, full=outputs.full),
-        report_troubles=lambda: print_missed(result) if outputs.is_hidden else None,
-        is_missed=any(not outcome.met for outcome in result.expectations),
+        kept=kept,
+        is_named=False,
         is_stopped=is_stopped,
-        kept=kept if outputs.quiet and not outputs.as_json else "",
     )
 
 
@@ -397,14 +353,6 @@ def _print_all(result: Result, verdict: RunVerdict) -> None:
         print_sentence(console, f"- {note}")
     print_real_in_full(result)
     console.print()
-
-
-def print_missed(result: Result) -> None:
-    """Print on standard error only the expectations that were missed, a line each."""
-    for outcome in result.expectations:
-        if not outcome.met:
-            told = f"{outcome.expected}, {tell_measured([outcome])}{tell_so_far(result)}"
-            print_miss(f"{outcome.name}: {told}")
 
 
 def _tell_partial(result: Result) -> str:

@@ -11,21 +11,7 @@ from click.exceptions import Exit
 
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_folders, complete_sweeps
-from headend.cli.options import (
-    allow_option,
-    csv_option,
-    json_option,
-    memory_option,
-    modem_option,
-    no_report_option,
-    quiet_option,
-    read_path,
-    read_seeds,
-    scheduler_option,
-    seeds_option,
-    set_option,
-    takes_overrides,
-)
+from headend.cli.options import read_path, read_seeds, seeds_option, shared, takes_overrides
 from headend.cli.outputs import (
     OutputOptions,
     WriteFailure,
@@ -59,8 +45,7 @@ MOST_ROWS = 400
     type=read_path,
     shell_complete=complete_sweeps,
 )
-@set_option
-@modem_option
+@shared("--set", "--modem")
 @seeds_option
 @click.option(
     "--prefer",
@@ -84,13 +69,7 @@ MOST_ROWS = 400
     is_flag=True,
 )
 @click.option("--full", help="Also print every setting.", is_flag=True)
-@no_report_option
-@csv_option
-@scheduler_option
-@allow_option
-@quiet_option
-@memory_option
-@json_option
+@shared("--no-report", "--csv", "--scheduler", "--allow-files", "--quiet", "--memory", "--json")
 @takes_overrides
 @takes_outputs
 def sweep(

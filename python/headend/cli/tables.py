@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import rich.table
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from rich.measure import Measurement
     from rich.table import Column
 
-    from headend.engine.vocabulary import Choice
-    from headend.study import Judgement, Standing
     from headend.wording.table import Cell, Table
 
 #: Terminals of fewer columns cut tables, or make towers of their cells.
@@ -88,58 +85,6 @@ def _draw_cell(cell: Cell | None, between: str, look: str = "") -> Text:
     if cell.is_chosen:
         text.stylize("bold")
     return text.append(f"\n{reveal_line(cell.note)}", style="dim") if cell.note else text
-
-
-def draw_claims(judgements: Sequence[Judgement]) -> rich.table.Table:
-    """Draw a row for each claim: what was expected, what was measured, the verdict."""
-    table = _new_table("claim", "kind", "expected", "measured", "verdict")
-    styles = {"reproduced": "green", "differs": "bold red"}
-    for judgement in judgements:
-        claim, finding = judgement.claim, judgement.finding
-        standing = judgement.standing
-        verdict = Text(standing, style=styles.get(standing, "yellow"))
-        if decision := judgement.tell_decision():
-            verdict.append(f"\n{reveal(decision)}", style="dim")
-        measured = finding.measured + judgement.tell_interval()
-        table.add_row(write_line(claim.id), claim.kind, claim.expected, measured, verdict)
-    return table
-
-
-def draw_totals(of: str, counts: Mapping[str, Mapping[Standing, int]]) -> rich.table.Table:
-    """Draw how many claims have each verdict: a row for each document or kind, and one for all."""
-    from headend.study.claims import COUNTED
-
-    table = _new_table(of)
-    for standing in COUNTED:
-        table.add_column(standing.value, justify="right")
-    for name, own in counts.items():
-        table.add_row(write_line(name), *(str(own.get(standing, 0)) for standing in COUNTED))
-    sums = [sum(own.get(standing, 0) for own in counts.values()) for standing in COUNTED]
-    table.add_section()
-    table.add_row("all", *map(str, sums))
-    return table
-
-
-def draw_choices(choices: Sequence[Choice]) -> rich.table.Table:
-    """Draw a row for each name that can be chosen: what it is, when to use it, and its source."""
-    table = _new_table("name", "about")
-    for choice in choices:
-        about = Text(choice.description)
-        if choice.use:
-            about.append(f"\n{choice.use} ")
-        if choice.source:
-            about.append(f"Source: {choice.source}", style="dim")
-        table.add_row(Text(choice.name, style="bold"), about)
-    return table
-
-
-def draw_parameters(choice: Choice) -> rich.table.Table:
-    """Draw a row for each parameter of a choice."""
-    table = _new_table("parameter", "value", "default", "meaning")
-    for parameter in choice.parameters:
-        texts = (parameter.form, parameter.default, parameter.description)
-        table.add_row(Text(parameter.name, style="cyan"), *map(Text, texts))
-    return table
 
 
 def fit(console: Console, table: rich.table.Table) -> RenderableType:

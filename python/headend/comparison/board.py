@@ -22,6 +22,7 @@ from headend.comparison.comparison import (
 from headend.comparison.grid import Tier, find_grid
 from headend.text.quantity import Kind, format_quantity
 from headend.wording.flow_tables import write_grade, write_grades
+from headend.wording.flows import describe_experience
 from headend.wording.table import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
@@ -156,9 +157,10 @@ def _write_outcome(party: FlowGroup | None) -> Cell | None:
     if party is None:
         return None
     if not party.is_group:
-        return replace(write_grade(party.worst), text=party.worst.experience)
+        return replace(write_grade(party.worst), text=describe_experience(party.worst))
     middle, worst = party.middle, party.worst
-    text = f"in the middle: {middle.experience}\nworst, {worst.flow}: {worst.experience}"
+    typical, least = describe_experience(middle), describe_experience(worst)
+    text = f"in the middle: {typical}\nworst, {worst.flow}: {least}"
     return replace(write_grades(party), text=text)
 
 

@@ -7,8 +7,9 @@ real program are shorter. Choices that are still equal are a tie.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter, itemgetter
 
 from headend.comparison.fates import Fate, TierFates
 
@@ -95,43 +96,23 @@ def find_best(tier: TierFates) -> list[int]:
     totals = _add_grades(tier)
     least = min(totals.values())
     best = [at for at, total in totals.items() if total <= least + SAME_BADNESS]
-    for is_counted in (_is_transfer, _is_round_trip):
+    for is_counted in (attrgetter("is_transfer"), attrgetter("is_round_trip")):
         for fates in tier.people.values():
-            best = _keep_best(best, {at: fate for at in best if is_counted(fate := fates[at])})
+            known = {
+                at: (fate, fate.estimate.mean)
+                for at in best
+                if (fate := fates[at]) and is_counted(fate) and fate.estimate
+            }
+            if len(known) > 1:
+                pick_end = max if next(iter(known.values()))[0].is_rising else min
+                most, _ = pick_end(known.values(), key=itemgetter(1))
+                best = [at for at in best if at not in known or not known[at][0].differs(most)]
     return best
-
-
-def _is_transfer(fate: Fate | None) -> bool:
-    return fate is not None and fate.is_transfer
-
-
-def _is_round_trip(fate: Fate | None) -> bool:
-    return fate is not None and fate.is_round_trip
-
-
-def _keep_best(best: Sequence[int], fates: Mapping[int, Fate | None]) -> list[int]:
-    """Leave out the choices under which a number is worse than under the best of them."""
-    known = {at: (fate, fate.estimate.mean) for at, fate in fates.items() if fate and fate.estimate}
-    if len(known) < 2:
-        return list(best)
-    pick_end = max if next(iter(known.values()))[0].is_rising else min
-    most, _ = pick_end(known.values(), key=lambda one: one[1])
-    return [at for at in best if at not in known or not known[at][0].differs(most)]
 
 
 @dataclass(frozen=True)
 class Gap:
-    """The difference of a flow's or group's number between two choices that do not tie.
-
-    Parameters
-    ----------
-    name
-        The flow or group.
-    better, worse
-        The choices.
-    ratio
-        The difference as a share of the larger number.
-    """
+    """How a flow's or group's number differs between two choices: as a share of the larger one."""
 
     name: str
     better: int
@@ -177,10 +158,7 @@ def find_losers(tier: TierFates, choice: int) -> list[Gap]:
 def find_worsened(tier: TierFates, base: int, best: Sequence[int]) -> dict[str, list[Fate]]:
     """Find graded flows and groups worse off under some of the best choices than under a base.
 
-    Returns
-    -------
-    dict
-        The fate under the base, and those under the choices with a worse number, by name.
+    The fate under the base is the first, those under the choices with a worse number follow.
     """
     found: dict[str, list[Fate]] = {}
     for name, fates in tier.people.items():
@@ -202,18 +180,14 @@ def find_worsened(tier: TierFates, base: int, best: Sequence[int]) -> dict[str, 
 def find_costs(
     tiers: Sequence[tuple[TierFates, Sequence[int], Sequence[int]]],
 ) -> dict[str, list[float]] | None:
-    """Find the change of each transfer's rate under the best choices, as a share of the rate.
+    """Find the changes of each transfer's rate under the best choices, as shares, beyond intervals.
+
+    None where there is no transfer.
 
     Parameters
     ----------
     tiers
         Each tier with the choices that hurt, the first the base, and the best choices.
-
-    Returns
-    -------
-    dict
-        The changes by the transfer's name, without those within their interval; None where there is
-        no transfer.
     """
     found: dict[str, list[float]] = {}
     has_transfers = False

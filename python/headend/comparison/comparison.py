@@ -18,9 +18,9 @@ from headend.analysis.lateness import find_emulation
 from headend.analysis.ties import average, compare_seeds
 from headend.comparison.pooling import pool_runs
 from headend.comparison.scores import Mark, ScoredMetric, mark_values, score_runs
-from headend.errors import InputError
+from headend.design.varying import label_values
 from headend.results.record import Record
-from headend.text.quantity import Unit, choose_unit, name_column, shorten_value
+from headend.text.quantity import Unit, choose_unit, name_column
 
 
 @dataclass(frozen=True)
@@ -123,31 +123,6 @@ def is_uneven(variants: Sequence[Variant]) -> bool:
     return len(lengths) > 1 and any(run.is_partial for run in runs)
 
 
-def check_labels(labels: Sequence[str], count: int, choices: int = 0) -> None:
-    """Refuse labels that do not tell settings apart, and too many or too few; none are no mistake.
-
-    Parameters
-    ----------
-    count
-        Of the settings.
-    choices
-        How many values the choice of a grid has: so many labels name these.
-    """
-    if labels and len(labels) not in (count, choices):
-        given = "1 label" if len(labels) == 1 else f"{len(labels)} labels"
-        of = "1 run" if count == 1 else f"{count} runs"
-        each = f"for each, or for each of the {choices} choices" if choices else "for each"
-        raise InputError(f"{given} for {of}: give one {each}, or none")
-    refuse_alike(labels)
-
-
-def refuse_alike(labels: Sequence[str]) -> None:
-    """Refuse labels that do not tell runs apart."""
-    for number, label in enumerate(labels):
-        if label in labels[:number]:
-            raise InputError(f'two runs would both be called "{label}": give each a --label')
-
-
 def label_distinctly(results: Sequence[Record]) -> None:
     """Call settings by names of their own: if equal, by what was changed, by folder or by number.
 
@@ -205,39 +180,6 @@ def _name_settings(label: str, settings: Sequence[Sequence[Record]]) -> list[str
         if all(names) and len(set(names)) == len(names):
             return names
     return [f"{label} ({number})" for number in range(1, len(settings) + 1)]
-
-
-def label_values(pairs: Sequence[tuple[str, str]]) -> str:
-    """Say what a run has that others have not: its values, each after its key if several.
-
-    Examples
-    --------
-    >>> label_values([("queue", "codel")])
-    'codel'
-    >>> label_values([("flow.near.tcp.congestion", "reno"), ("flow.far.tcp.congestion", "cubic")])
-    'near=reno, far=cubic'
-    >>> label_values([("queue", "codel"), ("flow.call.rtt", "40 ms")])
-    'queue=codel, rtt=40 ms'
-    """
-    values = [shorten_value(value) for _, value in pairs]
-    if len(values) < 2:
-        return "".join(values)
-    keys = _shorten_paths([path for path, _ in pairs])
-    return ", ".join(f"{key}={value}" for key, value in zip(keys, values, strict=True))
-
-
-def _shorten_paths(paths: Sequence[str]) -> list[str]:
-    """Give each path by its last key, or where those are alike, by the keys in which it differs."""
-    keys = [path.split(".") for path in paths]
-    lasts = [own[-1] for own in keys]
-    if len(set(lasts)) == len(lasts):
-        return lasts
-    while all(own and own[-1] == keys[0][-1] for own in keys):
-        keys = [own[:-1] for own in keys]
-    while all(own and own[0] == keys[0][0] for own in keys):
-        keys = [own[1:] for own in keys]
-    short = [".".join(own) for own in keys]
-    return short if all(short) else list(paths)
 
 
 def compare_figures(variants: Sequence[Variant]) -> list[MetricRow]:

@@ -18,7 +18,7 @@ from headend.analysis.lateness import find_emulation
 from headend.comparison.choosing import find_main
 from headend.comparison.comparison import UNEVEN
 from headend.comparison.fates import Fate, QueueFate, TierFates, judge_grid
-from headend.comparison.grid import Grid, name_axes
+from headend.comparison.grid import Grid, name_factors
 from headend.comparison.notes import tell_caveats_of
 from headend.comparison.telling import count_seeds, tell_grid, tell_tier
 from headend.engine.description import find_application
@@ -55,14 +55,7 @@ BEST_OF_REAL = f"{BEST.rstrip('.')}, then the shortest round trips."
 
 
 def answer_comparison(variants: Sequence[Variant]) -> Answer:
-    """Answer which of several settings suits the people on the line.
-
-    Parameters
-    ----------
-    variants
-        The settings, each with its runs. For a single setting, the answer is how each flow fares
-        over the seeds.
-    """
+    """Answer which setting suits the people on the line; of one, how each flow fares over seeds."""
     grid, tiers = judge_grid(variants)
     sentences: tuple[str, ...]
     caveats = tell_caveats_of(variants) if len(variants) > 1 else ()
@@ -94,15 +87,14 @@ def _ask(grid: Grid, tiers: Sequence[TierFates]) -> str:
     else:
         where = _tell_rate(tiers[0])
     if grid.is_several and not any(_gather_judged(tiers)):
-        return f"How much do {whom} get under each {name_axes([*grid.given, grid.choice])}?"
+        return f"How much do {whom} get under each {name_factors([*grid.given, grid.choice])}?"
     which = f"Which {grid.choice.name}" if grid.choice.path else "Which of these settings"
     return f"{which} suits {whom}{where}?"
 
 
 def _tell_rate(tier: TierFates) -> str:
     """Say the line's rate; empty where choices differ in it, or where the queue is one of many."""
-    is_one_of_many = bool(name_group(tier.queue))
-    rates = {queue.rate_bps for queue in tier.queues if queue and not is_one_of_many}
+    rates = {queue.rate_bps for queue in tier.queues if queue and not name_group(tier.queue)}
     return f" on {format_quantity(rates.pop(), 'rate')}" if len(rates) == 1 else ""
 
 
@@ -145,20 +137,22 @@ def _tabulate_channels(tier: TierFates) -> list[Row]:
     ]
     shared = {name: state for own in gathered for name, state in own.items() if state.is_shared}
     several = len({state.link for state in shared.values()}) > 1
+
+    def fill(state: ChannelState | None) -> Cell | None:
+        note = "full" if state and state.is_full else ""
+        return (
+            Cell(f"{format_quantity(state.utilisation, 'ratio')} used", note=note)
+            if state
+            else None
+        )
+
     return [
         Row(
             f"channel {name if several or state.is_cell else state.direction}",
-            tuple(_fill_channel(own.get(name)) for own in gathered),
+            tuple(fill(own.get(name)) for own in gathered),
         )
         for name, state in shared.items()
     ]
-
-
-def _fill_channel(state: ChannelState | None) -> Cell | None:
-    if state is None:
-        return None
-    used = f"{format_quantity(state.utilisation, 'ratio')} used"
-    return Cell(used, note="full" if state.is_full else "")
 
 
 def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Table:
@@ -168,7 +162,7 @@ def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Table:
     corner = f"{axis}\u00a0↓ {grid.choice.name}" if axis else grid.choice.name
     rows = []
     for tier in tiers:
-        cells = tuple(_fill_queue_briefly(queue) if queue else None for queue in tier.queues)
+        cells = tuple(_fill_queue(queue) if queue else None for queue in tier.queues)
         rows.append(Row(tier.tier.label.removeprefix(f"{axis} "), cells))
         rows += [
             Row(
@@ -225,16 +219,14 @@ def _write_difference(fate: Fate, base: Fate, unit: Unit | None) -> str:
     return f"Δ {format_difference(change, fate.kind, unit)}"
 
 
-def _fill_queue(queue: QueueFate, unit: Unit) -> Cell:
+def _fill_queue(queue: QueueFate, unit: Unit | None = None) -> Cell:
+    """Write a queue's delay and how much of its line was used; without a unit, briefly."""
+    used = queue.used and f"{format_quantity(queue.used.mean, 'ratio')} used"
+    if unit is None:
+        delay = format_quantity(queue.delay.mean, "time") if queue.delay else "no packet"
+        return Cell(f"queue {delay}, {used}" if used else f"queue {delay}")
     delay = format_estimate(queue.delay, "time", unit) if queue.delay else "no packet"
-    used = f"line {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
-    return Cell(delay, note=used)
-
-
-def _fill_queue_briefly(queue: QueueFate) -> Cell:
-    delay = format_quantity(queue.delay.mean, "time") if queue.delay else "no packet"
-    used = f", {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
-    return Cell(f"queue {delay}{used}")
+    return Cell(delay, note=f"line {used}" if used else "")
 
 
 def _gather_judged(tiers: Sequence[TierFates]) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """How each flow and group fared under each choice, over all seeds, and how choices differ.
 
-A flow's grade and words are those of the means over the seeds (``comparing/pooling.py``); its
+A flow's grade and words are those of the means over the seeds (``comparison/pooling.py``); its
 number is the mean over the seeds with its interval. Of a group of flows, the number is how many of
 its members suffer, counted in each seed. Differences are paired by seed, and what differs is no tie
 by the rule of ``analysis/ties.py``; a group differs where more than one of its members, and more
@@ -23,8 +23,9 @@ from headend.analysis.estimate import (
     format_estimate,
 )
 from headend.analysis.flow_groups import FlowGroup, gather_groups
-from headend.analysis.grading import ORDER, FlowQuality, Grade, judge_flows
+from headend.analysis.grading import ORDER, Grade
 from headend.analysis.key_figure import FEW_DECIMALS, KeyFigure, write_value
+from headend.analysis.quality import FlowQuality, judge_flows
 from headend.analysis.queues import weigh_queues
 from headend.analysis.ties import TIE, average, compare_seeds, is_tie
 from headend.comparison.comparison import Variant, is_uneven

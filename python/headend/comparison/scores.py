@@ -76,9 +76,8 @@ def _score(
 ) -> Iterator[tuple[ScoredMetric, float]]:
     import polars as pl
 
-    order = {
-        name: place for place, name in enumerate(result.flows["flow"].unique(maintain_order=True))
-    }
+    flows = result.flows["flow"].unique(maintain_order=True)
+    order = {name: number for number, name in enumerate(flows)}
     places = pl.col("flow").replace_strict(order, return_dtype=pl.Int64)
     measures = sorted(describe().measures.values(), key=lambda own: (own.place, own.name))
     for measure in measures:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headend.analysis.grading import describe_de_jitter
+from headend.analysis.quality import read_de_jitter
 from headend.comparison.pooling import list_runs
 from headend.engine.description import REAL, Chart, Measure, describe
 from headend.figures import vegalite as vl
@@ -33,6 +33,7 @@ from headend.figures.theme import (
     time_axis,
 )
 from headend.text.quantity import parse_quantity
+from headend.wording.flows import name_de_jitter
 
 if TYPE_CHECKING:
     from headend.results.record import Record
@@ -75,7 +76,7 @@ def _tell_de_jitter(results: Sequence[Record]) -> str:
         buffer: None
         for result in results
         for flow in result.flows["flow"].unique(maintain_order=True)
-        if (buffer := describe_de_jitter(result, flow))
+        if (buffer := name_de_jitter(read_de_jitter(result, flow)))
     }
     if not buffers:
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import html
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -133,6 +134,12 @@ def mark_code(text: str) -> markupsafe.Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(reveal(text)))))
 
 
+def mark_markdown(text: str) -> str:
+    """Keep a text from ending the cell of a Markdown table, or from meaning something in it."""
+    plain = reveal(" ".join(text.split()))
+    return re.sub(r"[\\|<*_`~\[]", r"\\\g<0>", plain)
+
+
 def _reveal_text(value: Any) -> Any:
     """Make control characters in plain texts visible; HTML comes from headend as it is."""
     return reveal(value) if type(value) is str else value
@@ -152,5 +159,7 @@ def _make_environment() -> jinja2.Environment:
     )
     environment.filters["quantity"] = lambda value, kind: format_quantity(value, kind)
     environment.filters["code"] = mark_code
+    environment.filters["markdown"] = mark_markdown
+    environment.filters["html"] = html.escape
     environment.filters["keep_units"] = keep_units
     return environment

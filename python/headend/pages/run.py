@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from headend.analysis.bottleneck import gather_queues
 from headend.analysis.lateness import is_open_loop
-from headend.analysis.marks import tell_marks
 from headend.analysis.mib import gather_modem
 from headend.pages.section import Line, Page, Section, capitalise_first, fold, text
 from headend.scenario.modems import tell_configured
@@ -29,6 +28,7 @@ from headend.wording.flow_tables import (
     tabulate_queues,
     tabulate_timing,
 )
+from headend.wording.flows import describe_marks
 from headend.wording.real_flows import tabulate_real_flows
 from headend.wording.run import answer_run
 from headend.wording.table import Cell, Column, Row, Table
@@ -184,7 +184,7 @@ def section_method(runs: Sequence[tuple[Record, Sequence[int], str]]) -> list[Se
         "measured",
         {
             "warmup": format_quantity(runs[0][0].manifest["warmup_ns"], "time"),
-            "grades": tell_marks(applications),
+            "grades": describe_marks(applications),
         },
     )
     sections = [fold("How it was measured", measured)]

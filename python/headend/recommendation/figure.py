@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from headend.analysis.criteria import Condition, Term
-from headend.analysis.marks import list_marks
+from headend.analysis.grading import list_marks
 from headend.analysis.measures import measure_terms
 from headend.analysis.ranking import Feasibility
 from headend.figures import vegalite as vl

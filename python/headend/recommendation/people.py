@@ -1,7 +1,7 @@
 """The people behind a tier: ``--traffic`` and ``--rtt``, and what must hold for each by default.
 
 What people demand of an application is the engine's to say; the bounds are marks of
-`headend.analysis.marks`.
+`headend.analysis.grading`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headend.analysis.grading import ORDER, Grade
-from headend.analysis.marks import list_marks
+from headend.analysis.grading import ORDER, Grade, list_marks
 from headend.engine.description import find_application, list_applications
 from headend.errors import InputError, find_near, naming, suggest
 from headend.files import parse_toml

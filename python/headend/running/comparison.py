@@ -11,20 +11,20 @@ from headend.comparison.board import NAME as FIGURES
 from headend.comparison.board import tabulate_figures
 from headend.comparison.comparison import (
     Variant,
-    check_labels,
     gather_variants,
     label_distinctly,
 )
 from headend.comparison.contrast import answer_comparison
 from headend.comparison.grid import Grid, find_grid, name_choices
 from headend.comparison.notes import warn_of_variants
+from headend.design.varying import check_labels
 from headend.errors import InputError, refuse_unwritable, take_path
-from headend.pages.notebook import Presented
 from headend.results.export import export_results
-from headend.results.folder import MANIFEST, REPORT, create_folder, encode_json, name_folders
+from headend.results.folder import MANIFEST, REPORT, encode_json, name_folders
 from headend.results.record import RESULT_FORMAT, list_names_of, read_manifest
 from headend.results.scratch import write_bytes
 from headend.results.seal import SEALS, read_sealed
+from headend.running.keeping import Saved
 from headend.running.result import Result
 from headend.text.wording import list_names
 from headend.version import read_version
@@ -43,7 +43,7 @@ TAKEN = (MANIFEST, SEALS, REPORT, "figures")
 
 
 @dataclass(repr=False)
-class Comparison(Presented):
+class Comparison(Saved):
     """Several runs side by side."""
 
     results: list[Result]
@@ -116,16 +116,6 @@ class Comparison(Presented):
         """Warnings about the comparison, besides those of its runs."""
         return warn_of_variants(self.variants, self.missing_seeds)
 
-    def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
-        """Write one folder with a folder for each run and, unless told otherwise, one report."""
-        folder = take_path(folder, "folder")
-        with create_folder(folder, force=force) as fresh:
-            self.write_into(fresh)
-        self.folder = folder
-        if report:
-            self.report(folder / REPORT)
-        return folder
-
     def report(self, path: str | Path) -> Path:
         """Write the self-contained report over all runs."""
         from headend.pages.page import write_report
@@ -172,12 +162,14 @@ class Comparison(Presented):
                 names.append(f"{stem}/seed-{result.manifest['seed']}" if several else stem)
                 (folder / names[-1]).mkdir(parents=True)
                 result.write_into(folder / names[-1])
+        first = self.results[0].manifest
         manifest = {
             "headend": read_version(),
             "format": RESULT_FORMAT,
             "kind": "comparison",
             "name": self.name,
             "title": self.title,
+            **{key: first[key] for key in ("design",) if key in first},
             "runs": names,
             "unfinished": self.unfinished,
             "missing_seeds": self.missing_seeds,

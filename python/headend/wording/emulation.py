@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.facts import OpenLoop, UnequalReplay, Untrustworthy
-from headend.analysis.grading import judge_flows
 from headend.analysis.lateness import (
     NOT_TRUSTWORTHY,
     TRUSTWORTHY,
@@ -22,10 +21,12 @@ from headend.analysis.lateness import (
     is_open_loop,
     is_trustworthy,
 )
+from headend.analysis.quality import judge_flows
 from headend.analysis.round_trips import NOT_IN_OPEN_LOOP
 from headend.engine.description import REAL
 from headend.text.quantity import format_quantity
 from headend.text.wording import list_names, shorten, write_count
+from headend.wording.flows import describe_experience
 
 if TYPE_CHECKING:
     from headend.results.record import Record
@@ -163,7 +164,7 @@ def tell_real(result: Record) -> list[str]:
     for host in map(str, _read(result).get("hosts") or {}):
         own = [name for name in findings if name == host or _name_host(flows, name) == host]
         got = [
-            f"{findings[name].experience}{_tell_counts(result, name)}"
+            f"{describe_experience(findings[name])}{_tell_counts(result, name)}"
             for name in own
             if findings[name].application == REAL
         ]

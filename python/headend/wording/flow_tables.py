@@ -14,13 +14,14 @@ from headend.analysis.low_latency import MOST_AGGREGATES, choose_aggregates
 from headend.scenario.groups import MOST_LISTED
 from headend.text.quantity import PER_CENT, Unit, choose_unit
 from headend.wording.emulation import list_timing
+from headend.wording.flows import describe_experience
 from headend.wording.low_latency import COLUMNS, explain_columns, write_flow
 from headend.wording.run import WAYS, WAYS_NOTE
 from headend.wording.table import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
     from headend.analysis.channels import ChannelState
-    from headend.analysis.grading import FlowQuality
+    from headend.analysis.quality import FlowQuality
     from headend.results.outcome import Outcome
     from headend.results.record import Record
 
@@ -55,7 +56,7 @@ def tabulate_flows(parties: Sequence[FlowGroup]) -> Table:
     def make_row(label: str, finding: FlowQuality, grade: Cell, before: str = "") -> Row:
         cells = [
             grade,
-            Cell(before + finding.experience),
+            Cell(before + describe_experience(finding)),
             Cell.of(finding.delay_p50_ns, delay),
             Cell.of(finding.delay_p95_ns, delay, WAYS.get(finding.delay_direction, "")),
             Cell.of(finding.loss_ratio, PER_CENT),

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from headend.analysis.diagnosis import diagnose, find_nothing, find_reservations, open_case
 from headend.analysis.facts import Diagnosis
 from headend.analysis.flow_groups import FlowGroup
-from headend.analysis.grading import FlowQuality, Grade
+from headend.analysis.grading import Grade
+from headend.analysis.quality import FlowQuality
 from headend.analysis.queue_state import QueueState
 from headend.analysis.street import Home, gather_homes, name_homes
 from headend.engine.description import REAL
@@ -16,6 +17,7 @@ from headend.engine.description import describe as describe_engine
 from headend.text.wording import capitalise, join_names, list_names
 from headend.wording.answer import Answer, ask
 from headend.wording.facts import advise, describe_facts, summarize_facts
+from headend.wording.flows import describe_experience
 from headend.wording.quantities import rate, share, time
 from headend.wording.table import Cell, Row, Table, make_matrix
 
@@ -170,7 +172,7 @@ def _describe_rates(groups: Sequence[FlowGroup], most: int) -> str:
     if not got:
         return f"{list_names([group.label for group in groups], most)} received nothing"
     if len(groups) == 1 and groups[0].worst.application == REAL and not groups[0].is_group:
-        return f"{groups[0].label} gets {groups[0].worst.experience}"
+        return f"{groups[0].label} gets {describe_experience(groups[0].worst)}"
     if len(got) == 1:
         return f"{got[0].label} {'get' if got[0].is_group else 'gets'} {_write_rate(got[0])}"
     first, last = got[0], got[-1]

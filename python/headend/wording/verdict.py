@@ -10,23 +10,15 @@ from headend.analysis.channels import ChannelState
 from headend.analysis.diagnosis import diagnose, open_case
 from headend.analysis.facts import Diagnosis
 from headend.analysis.flow_groups import FlowGroup, pair_groups
-from headend.analysis.grading import ORDER, FlowQuality, judge_flows
+from headend.analysis.grading import ORDER
+from headend.analysis.quality import FlowQuality, judge_flows
 from headend.analysis.queue_state import QueueState, does_harm
 from headend.results.record import Record, cached_on_record
 from headend.scenario.groups import name_group
 from headend.text.wording import join_names, list_names
 from headend.wording.facts import describe_facts
+from headend.wording.flows import describe_quality
 from headend.wording.queue import MOST_NAMED
-
-#: How JSON names fields of a flow's quality.
-JSON_NAMES = {
-    "severity": "strain",
-    "symptom": "harm",
-    "direction": "way",
-    "key_figures": "headlines",
-    "delay_direction": "delay_way",
-    "higher_is_better": "is_rising",
-}
 
 
 @dataclass(frozen=True)
@@ -64,18 +56,11 @@ class RunVerdict:
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it."""
         return {
-            "findings": [_rename(asdict(finding)) for finding in self.findings],
+            "findings": list(map(describe_quality, self.findings)),
             "queue": asdict(self.queue) if self.queue else None,
             "notes": self.notes,
             "channels": [asdict(state) for state in self.channels],
         }
-
-
-def _rename(fields: dict[str, Any]) -> dict[str, Any]:
-    renamed = {JSON_NAMES.get(name, name): value for name, value in fields.items()}
-    if "headlines" in renamed:
-        renamed["headlines"] = [_rename(figure) for figure in renamed["headlines"]]
-    return renamed
 
 
 @cached_on_record

@@ -17,8 +17,7 @@ from headend.figures.theme import make_chart
 from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.deciding import Decision
 from headend.recommendation.request import Request
-from headend.study import decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds, join_decisions
 
 from ..asking import make_tier, name_setting, recommend
 from ..sizes import (
@@ -65,7 +64,7 @@ def decide_case(
     return recommend(points.filter(pl.col("case") == case), request)
 
 
-def check_choice(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_choice(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that AQM is recommended wherever a single queue holds."""
     decisions = decide_case(points, limits["case"], ONE_QUEUE)
 
@@ -80,7 +79,7 @@ def check_choice(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return _hold(decisions, tell_choice, accept, why)
 
 
-def check_tuning(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_tuning(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that the default is the recommended AQM wherever an AQM holds."""
     decisions = decide_case(points, limits["case"])
 
@@ -100,7 +99,7 @@ def check_tuning(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return _hold(decisions, tell, accept, why)
 
 
-def check_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that of the default target with its buffers, 250 ms is recommended or comes nearest."""
     decisions = decide_case(points, limits["case"])
 
@@ -123,15 +122,15 @@ def check_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return _hold(decisions, lambda own: _tell_best(own, find(own)), accept, why)
 
 
-def check_bufferbloat(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_bufferbloat(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the call's score in 250 ms of buffer."""
     return _hold_scores(points, limits, RATES, lambda own: own.feature is Feature.TODAY)
 
 
-def check_calls(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_calls(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the call's score with the defaults of DOCSIS-PIE."""
     finding = _hold_scores(points, limits, limits["rates"], _is_default)
-    if finding.verdict is not Verdict.DIFFERS:
+    if finding.verdict is not ClaimVerdict.DIFFERS:
         return finding
     other = _hold_scores(points, {**limits, "case": "de-jitter"}, limits["rates"], _is_default)
     divided = _hold_scores(
@@ -144,7 +143,7 @@ def check_calls(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return replace(finding, why=why)
 
 
-def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the order in which pages load with an AQM, a buffer and 250 ms."""
     told, decisions = [], []
     for tier in REQUEST.tiers:
@@ -170,11 +169,11 @@ def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         means = " < ".join(f"{sum(own) / len(own) / 1e9:.2f}" for own in times)
         told.append(f"{means} s at {tier.name}".replace(" <", ","))
     if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     return join_decisions(decisions, "; ".join(told))
 
 
-def check_low_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_low_latency(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that low latency always holds, and is recommended where no single queue holds."""
     decisions = decide_case(points, limits["case"])
 
@@ -191,7 +190,7 @@ def check_low_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return _hold(decisions, tell_choice, accept, why)
 
 
-def check_call_and_game(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_call_and_game(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that with low latency the conditions on call and game hold at every tier."""
     request = replace(REQUEST, expect=tuple(limits["expect"]))
     decisions = recommend(points.filter(pl.col("case") == limits["case"]), request)
@@ -202,7 +201,7 @@ def check_call_and_game(points: pl.DataFrame, limits: dict[str, Any]) -> Finding
     )
 
 
-def check_limits(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_limits(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold call and game delays with recommended settings against the guideline's limits."""
     told, found = [], []
     for rate, decision in decide_case(points, limits["case"]).items():
@@ -222,11 +221,11 @@ def check_limits(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         ]
         told.append(f"{found[-2].mean:.0f} and {found[-1].mean:.0f} ms at {rate} Mbit/s")
     if not found:
-        return Finding("nothing holds at any tier", Verdict.UNTESTABLE)
+        return ClaimResult("nothing holds at any tier", ClaimVerdict.UNTESTABLE)
     return join_decisions(found, ", ".join(told))
 
 
-def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the buffers for these people against Table 2."""
     decisions, *others = (
         _decide_buffers(points, case)
@@ -241,11 +240,11 @@ def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
 
 
-def check_more(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_more(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that more settings of a single queue hold in one case than in another."""
     one, other = (decide_case(points, limits[key], ONE_QUEUE) for key in ("case", "other"))
     if not one or not other:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     counts = {
         rate: (_count(one[rate], Feasibility.HOLDS), _count(other[rate], Feasibility.HOLDS))
         for rate in one
@@ -253,14 +252,14 @@ def check_more(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     more = [mine - its for mine, its in counts.values()]
     told = ", ".join(f"{mine} for {its} at {rate} Mbit/s" for rate, (mine, its) in counts.items())
     if min(more) >= 0 and sum(own > 0 for own in more) >= limits["least"]:
-        return Finding(f"settings that hold: {told}", Verdict.REPRODUCED)
+        return ClaimResult(f"settings that hold: {told}", ClaimVerdict.REPRODUCED)
     open_ones = ", ".join(
         f"{_count(one[rate], Feasibility.UNDECIDED)} and"
         f" {_count(other[rate], Feasibility.UNDECIDED)} at {rate} Mbit/s"
         for rate in one
     )
     why = f"besides, with so many seeds the intervals do not decide {open_ones}"
-    return Finding(f"settings that hold: {told}", Verdict.DIFFERS, why=why)
+    return ClaimResult(f"settings that hold: {told}", ClaimVerdict.DIFFERS, why=why)
 
 
 def draw_features(points: pl.DataFrame) -> list[Panel]:
@@ -325,13 +324,13 @@ def _hold(
     tell: Callable[[Decision], str],
     accept: Callable[[Decision], bool],
     why: str = "",
-) -> Finding:
+) -> ClaimResult:
     """Hold the decision of every tier."""
     if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     told = ", ".join(f"{tell(own)} at {rate} Mbit/s" for rate, own in decisions.items())
     agrees = all(accept(own) for own in decisions.values())
-    return Finding(told, decide(agrees), why="" if agrees else why)
+    return ClaimResult(told, decide(agrees), why="" if agrees else why)
 
 
 def _hold_scores(
@@ -339,7 +338,7 @@ def _hold_scores(
     limits: dict[str, Any],
     rates: Sequence[int],
     is_meant: Callable[[Candidate], bool],
-) -> Finding:
+) -> ClaimResult:
     """Hold the call's score in its bad spells with one setting of each tier."""
     told, found = [], []
     for tier in REQUEST.tiers:
@@ -354,7 +353,7 @@ def _hold_scores(
             )
             told.append(f"{found[-1].mean:.2f} at {rate} Mbit/s")
     if not found:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     return join_decisions(found, ", ".join(told))
 
 
