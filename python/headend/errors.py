@@ -48,7 +48,7 @@ def naming(place: str) -> Iterator[None]:
     """
     try:
         yield
-    except InputError as error:
+    except ValueError as error:
         raise InputError(f"{place}: {error}") from error
 
 

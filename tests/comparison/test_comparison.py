@@ -24,7 +24,7 @@ from headend.comparison.comparison import (
     explain_board,
     gather_variants,
 )
-from headend.comparison.fates import judge_grid
+from headend.comparison.outcomes import judge_grid
 from headend.comparison.pooling import pool_histograms
 from headend.comparison.scores import ScoredMetric, mark_values, score_runs
 from headend.design.seeds import choose_seeds

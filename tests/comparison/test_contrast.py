@@ -22,11 +22,11 @@ from headend.analysis.quality import judge_flows
 from headend.cli.main import app
 from headend.comparison.comparison import Variant, gather_variants
 from headend.comparison.contrast import answer_comparison
-from headend.comparison.fates import Fate, QueueFate, judge_grid
 from headend.comparison.grid import find_grid
+from headend.comparison.outcomes import FlowOutcome, QueueOutcome, judge_grid
 from headend.comparison.pooling import list_runs, pool_runs
 from headend.comparison.scores import ScoredMetric, mark_values
-from headend.comparison.telling import tell_grid, tell_tier
+from headend.comparison.sentences import describe_grid, describe_tier
 from headend.design.factor import choose_main
 from headend.figures import draw_figures
 from headend.figures.spread import merge_runs, merge_samples
@@ -180,10 +180,10 @@ def test_an_answer_says_who_is_hurt_what_is_best_and_what_it_costs(
     assert answer.why == "queue"
 
 
-def make_fate(key_figure: KeyFigure, *values: float) -> Fate:
+def make_fate(key_figure: KeyFigure, *values: float) -> FlowOutcome:
     """Give a fate with a number for each seed."""
     (party, *_) = gather_groups(judge_flows(make_street(2)))
-    return Fate(party, Grade.GOOD, key_figure, dict(enumerate(values, 1)))
+    return FlowOutcome(party, Grade.GOOD, key_figure, dict(enumerate(values, 1)))
 
 
 @pytest.mark.parametrize(
@@ -211,14 +211,14 @@ def test_what_a_matrix_calls_a_difference_a_table_marks(
 
 
 def tell(
-    people: Mapping[str, Sequence[Fate]], delays: Sequence[float] = (), tiers: int = 1
+    people: Mapping[str, Sequence[FlowOutcome]], delays: Sequence[float] = (), tiers: int = 1
 ) -> tuple[str, ...]:
     """Give sentences on people under choices a, b, c …, with these median queue delays."""
     return tell_tiers([people] * tiers, delays)
 
 
 def tell_tiers(
-    tiers: Sequence[Mapping[str, Sequence[Fate]]], delays: Sequence[float] = ()
+    tiers: Sequence[Mapping[str, Sequence[FlowOutcome]]], delays: Sequence[float] = ()
 ) -> tuple[str, ...]:
     """Give the sentences on some people in each tier, at 1 Mbit/s, 2 Mbit/s and so on."""
     people = tiers[0]
@@ -230,28 +230,28 @@ def tell_tiers(
         named = zip(choices, variants, strict=True)
         variants = [Variant(name, variant.results) for name, variant in named]
     grid, found = judge_grid(variants)
-    queues = tuple(QueueFate(estimate_mean([delay]), None, 1e6) for delay in delays) or (
+    queues = tuple(QueueOutcome(estimate_mean([delay]), None, 1e6) for delay in delays) or (
         None,
     ) * len(choices)
     made = [
         replace(tier, people={name: tuple(fates) for name, fates in own.items()}, queues=queues)
         for tier, own in zip(found, tiers, strict=True)
     ]
-    return tell_grid(grid, made) if len(tiers) > 1 else tell_tier(grid, made[0])
+    return describe_grid(grid, made) if len(tiers) > 1 else describe_tier(grid, made[0])
 
 
-def make_call(mos: float, grade: Grade, word: str) -> Fate:
+def make_call(mos: float, grade: Grade, word: str) -> FlowOutcome:
     fate = make_fate(KeyFigure("MOS", mos, "number", "MOS", is_rising=True), mos)
     worst = replace(fate.party.worst, grade=grade, is_unusable=word == "unusable", symptom="late")
     return replace(fate, grade=grade, party=replace(fate.party, findings=(worst,)))
 
 
-def make_upload(rate: float) -> Fate:
+def make_upload(rate: float) -> FlowOutcome:
     fate = make_fate(KeyFigure("goodput", rate, "rate", is_rising=True), rate)
     return replace(fate, grade=Grade.NONE)
 
 
-def make_ping(delay: float) -> Fate:
+def make_ping(delay: float) -> FlowOutcome:
     fate = make_call(4.0, Grade.GOOD, "good")
     key_figure = KeyFigure("95th percentile of the round trip", delay)
     return replace(fate, key_figure=key_figure, values={1: delay})

@@ -197,7 +197,7 @@ def test_the_page_lists_the_tlvs_of_the_setting(found: Recommendation, page: str
     (decision,) = found.decisions
     tlvs = list_tlvs(found.request, decision)
     for own in tlvs:
-        assert f"<tr><th>{own.path}</th><td>{own.name}</td>" in page
+        assert f"<tr><th><code>{own.path}</code></th><td>{own.name}</td>" in page
     assert ("needs no change for this setting" in page) is (not tlvs)
 
 

@@ -520,7 +520,7 @@ def test_a_report_is_written_again_only_when_it_changes(
         write_file(seal_page(page, made_of), path)
         drawn.append(path)
 
-    monkeypatch.setattr("headend.pages.experiment.write_page", write)
+    monkeypatch.setattr("headend.pages.page.write_page", write)
     report = folder / "out" / "report.html"
     for number, (options, change) in enumerate(
         [((), ""), (("--seeds", "1"), ""), ((), 'description = "Other words."\n')], start=1

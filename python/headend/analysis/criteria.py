@@ -14,14 +14,13 @@ A condition is written as in ``[expect]``. It is held against the mean over the 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from headend.analysis.expect import Quantity, check_bound, split_expectation
 from headend.analysis.sums import parse_sum
-from headend.errors import InputError, suggest
+from headend.errors import InputError, naming, suggest
 from headend.scenario.subjects import Vocabulary
 from headend.text.quantity import Kind, parse_quantity
 
@@ -151,13 +150,13 @@ class Criteria:
             Its text begins with the place of the fault.
         """
         for condition in self.constraints:
-            with _naming(condition.where):
+            with naming(condition.where):
                 kind, quantity = _parse(condition.term, measures, vocabulary)
                 bound = condition.read_bound(kind)
                 if quantity:
                     check_bound(quantity, condition.operator, bound, condition.limit)
         if self.objective:
-            with _naming(self.where):
+            with naming(self.where):
                 _parse(self.objective, measures, vocabulary)
 
 
@@ -230,7 +229,7 @@ def read_preferences(texts: Sequence[str], measures: Mapping[str, str]) -> Crite
 
 
 def _read_condition(where: str, text: str, measures: Mapping[str, str]) -> Condition:
-    with _naming(where):
+    with naming(where):
         written, operator, limit = split_expectation(text, _EXAMPLE)
     return Condition(text, _read_term(where, written, measures), operator, limit, where)
 
@@ -260,12 +259,3 @@ def _parse(
         raise InputError(f'"{term.text}": a ratio of a {first} and a {others[0]}')
     is_alone = len(found) == len(found[0]) == 1
     return first, found[0][0] if is_alone else None
-
-
-@contextmanager
-def _naming(where: str) -> Iterator[None]:
-    """Begin error messages with the place of the fault."""
-    try:
-        yield
-    except ValueError as error:
-        raise InputError(f"{where}: {error}") from error

@@ -104,18 +104,18 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
         print_json([choice.to_dict() for choice in choices])
         return
     from headend.cli.tables import draw, fit
-    from headend.wording.table import Cell, Column, Row, Table
+    from headend.wording.table import Cell, make_table
 
     console = make_output()
     if name is None:
-        rows = tuple(
-            Row(
+        about = [
+            (
                 Cell(own.name, is_chosen=True),
-                (Cell(own.description, note=f"{own.use} {_name_source(own)}".strip()),),
+                Cell(own.description, note=f"{own.use} {_name_source(own)}".strip()),
             )
             for own in choices
-        )
-        console.print(fit(console, draw(Table((Column("about"),), rows, "name"))))
+        ]
+        console.print(fit(console, draw(make_table("name", ["about"], about))))
         if kind == "congestion":
             systems = ", ".join(system.name for system in list_choices("system"))
             console.print(
@@ -128,13 +128,10 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
         if text:
             console.print(f"\n{text}")
     if choice.parameters:
-        rows = tuple(
-            Row(own.name, tuple(map(Cell, (own.form, own.default, own.description))))
-            for own in choice.parameters
-        )
-        columns = tuple(map(Column, ("value", "default", "meaning")))
+        rows = [(own.name, own.form, own.default, own.description) for own in choice.parameters]
+        columns = ("value", "default", "meaning")
         console.print()
-        console.print(fit(console, draw(Table(columns, rows, "parameter"))))
+        console.print(fit(console, draw(make_table("parameter", columns, rows))))
 
 
 def _name_source(choice: Choice) -> str:

@@ -17,10 +17,10 @@ from headend.analysis.grading import Grade
 from headend.analysis.lateness import find_emulation
 from headend.comparison.choosing import find_main
 from headend.comparison.comparison import UNEVEN
-from headend.comparison.fates import Fate, QueueFate, TierFates, judge_grid
 from headend.comparison.grid import Grid, name_factors
 from headend.comparison.notes import tell_caveats_of
-from headend.comparison.telling import count_seeds, tell_grid, tell_tier
+from headend.comparison.outcomes import FlowOutcome, QueueOutcome, TierOutcome, judge_grid
+from headend.comparison.sentences import count_seeds, describe_grid, describe_tier
 from headend.engine.description import find_application
 from headend.scenario.groups import name_group
 from headend.text.quantity import Unit, choose_unit, format_change, format_quantity
@@ -64,12 +64,12 @@ def answer_comparison(variants: Sequence[Variant]) -> Answer:
     elif len(variants) < 2:
         sentences = answer_run(variants[0].pool()).sentences
     else:
-        sentences = tell_grid(grid, tiers) if grid.is_several else tell_tier(grid, tiers[0])
+        sentences = describe_grid(grid, tiers) if grid.is_several else describe_tier(grid, tiers[0])
     matrix = _tabulate_grid(grid, tiers) if grid.is_several else _tabulate_tier(grid, tiers[0])
     return Answer(_ask(grid, tiers), (*caveats, *sentences), matrix, _explain(grid, tiers))
 
 
-def _ask(grid: Grid, tiers: Sequence[TierFates]) -> str:
+def _ask(grid: Grid, tiers: Sequence[TierOutcome]) -> str:
     """Write the question with the choice, the flows, and the line or the tiers."""
     people = list(
         dict.fromkeys(
@@ -92,13 +92,13 @@ def _ask(grid: Grid, tiers: Sequence[TierFates]) -> str:
     return f"{which} suits {whom}{where}?"
 
 
-def _tell_rate(tier: TierFates) -> str:
+def _tell_rate(tier: TierOutcome) -> str:
     """Say the line's rate; empty where choices differ in it, or where the queue is one of many."""
     rates = {queue.rate_bps for queue in tier.queues if queue and not name_group(tier.queue)}
     return f" on {format_quantity(rates.pop(), 'rate')}" if len(rates) == 1 else ""
 
 
-def _tabulate_tier(grid: Grid, tier: TierFates) -> Table:
+def _tabulate_tier(grid: Grid, tier: TierOutcome) -> Table:
     rows = [
         Row(
             name,
@@ -127,7 +127,7 @@ def _tabulate_tier(grid: Grid, tier: TierFates) -> Table:
     return make_matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, [tier]))
 
 
-def _tabulate_channels(tier: TierFates) -> list[Row]:
+def _tabulate_channels(tier: TierOutcome) -> list[Row]:
     """Lay out the utilisation of each shared channel, where the queue is one of many."""
     if not name_group(tier.queue):
         return []
@@ -155,7 +155,7 @@ def _tabulate_channels(tier: TierFates) -> list[Row]:
     ]
 
 
-def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Table:
+def _tabulate_grid(grid: Grid, tiers: Sequence[TierOutcome]) -> Table:
     left_out = _find_well(tiers)
     # The axis that all tiers share is named once, in the corner, beside the choice.
     axis = grid.given[0].name if len(grid.given) == 1 else ""
@@ -177,7 +177,7 @@ def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Table:
     return make_matrix(grid.choice.values, tuple(rows), corner, _explain_matrix(grid, tiers) + well)
 
 
-def _find_well(tiers: Sequence[TierFates]) -> list[str]:
+def _find_well(tiers: Sequence[TierOutcome]) -> list[str]:
     """Find the flows to leave out, good everywhere, where there is no room for all rows."""
     names = list(dict.fromkeys(name for tier in tiers for name in tier.people))
     well = [
@@ -193,21 +193,21 @@ def _find_well(tiers: Sequence[TierFates]) -> list[str]:
     return [] if has_room or len(well) == len(names) else well
 
 
-def _choose_row_unit(fates: Sequence[Fate | None]) -> Unit | None:
+def _choose_row_unit(fates: Sequence[FlowOutcome | None]) -> Unit | None:
     """Choose the one unit of a row; None where its numbers measure different things."""
     found = [(fate.kind, fate.estimate.mean) for fate in fates if fate and fate.estimate]
     kinds = {kind for kind, _ in found}
     return choose_unit([mean for _, mean in found], kinds.pop()) if len(kinds) == 1 else None
 
 
-def _fill(fate: Fate | None, base: Fate | None, unit: Unit | None) -> Cell | None:
+def _fill(fate: FlowOutcome | None, base: FlowOutcome | None, unit: Unit | None) -> Cell | None:
     if fate is None:
         return None
     note = _write_difference(fate, base, unit) if base else ""
     return Cell(fate.write_number(unit), fate.grade, fate.word, note)
 
 
-def _write_difference(fate: Fate, base: Fate, unit: Unit | None) -> str:
+def _write_difference(fate: FlowOutcome, base: FlowOutcome, unit: Unit | None) -> str:
     """Write the difference to the first choice, in per cent for rates; empty where the two tie."""
     difference = fate.compare(base)
     level = base.estimate
@@ -219,7 +219,7 @@ def _write_difference(fate: Fate, base: Fate, unit: Unit | None) -> str:
     return f"Δ {format_difference(change, fate.kind, unit)}"
 
 
-def _fill_queue(queue: QueueFate, unit: Unit | None = None) -> Cell:
+def _fill_queue(queue: QueueOutcome, unit: Unit | None = None) -> Cell:
     """Write a queue's delay and how much of its line was used; without a unit, briefly."""
     used = queue.used and f"{format_quantity(queue.used.mean, 'ratio')} used"
     if unit is None:
@@ -229,7 +229,7 @@ def _fill_queue(queue: QueueFate, unit: Unit | None = None) -> Cell:
     return Cell(delay, note=f"line {used}" if used else "")
 
 
-def _gather_judged(tiers: Sequence[TierFates]) -> list[tuple[str, str]]:
+def _gather_judged(tiers: Sequence[TierOutcome]) -> list[tuple[str, str]]:
     """Give each graded flow or group with the meaning of its number; one pair for each meaning."""
     return list(
         dict.fromkeys(
@@ -242,7 +242,7 @@ def _gather_judged(tiers: Sequence[TierFates]) -> list[tuple[str, str]]:
     )
 
 
-def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
+def _explain_matrix(grid: Grid, tiers: Sequence[TierOutcome]) -> str:
     count = max(map(count_seeds, tiers))
     results = [result for tier in tiers for result in tier.results if result]
     one_has = ONE_RUN_HAS if any(map(find_emulation, results)) else ONE_SEED_HAS
@@ -271,7 +271,7 @@ def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
     return " ".join(told)
 
 
-def _explain(grid: Grid, tiers: Sequence[TierFates]) -> str:
+def _explain(grid: Grid, tiers: Sequence[TierOutcome]) -> str:
     """Choose the figure that shows why: a grid's own, else the queue's delay, else a flow's."""
     if grid.is_several:
         return "grid"

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from headend.comparison.choosing import find_main
-from headend.comparison.fates import Fate, TierFates
 from headend.comparison.grid import Grid
+from headend.comparison.outcomes import FlowOutcome, TierOutcome
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import colour, fade, highlight, log_axis, make_chart, shape
@@ -34,7 +34,7 @@ _UNITS: dict[Kind, tuple[float, str]] = {
 WIDE = 20.0
 
 
-def draw_grid(grid: Grid, tiers: Sequence[TierFates]) -> Figure | None:
+def draw_grid(grid: Grid, tiers: Sequence[TierOutcome]) -> Figure | None:
     """Draw each flow's or group's number by tier, a point for each choice; most changed first.
 
     Parameters
@@ -71,7 +71,7 @@ def draw_grid(grid: Grid, tiers: Sequence[TierFates]) -> Figure | None:
     )
 
 
-def _draw_person(grid: Grid, tiers: Sequence[TierFates], name: str) -> Iterator[Panel]:
+def _draw_person(grid: Grid, tiers: Sequence[TierOutcome], name: str) -> Iterator[Panel]:
     """Draw the number of one flow or group; of several kinds of number, the first."""
     fates = [fate for tier in tiers for fate in tier.people.get(name, ()) if fate]
     first = fates[0]
@@ -90,7 +90,7 @@ def _draw_person(grid: Grid, tiers: Sequence[TierFates], name: str) -> Iterator[
         yield Panel(name, chart, f"{name} by tier")
 
 
-def _read(fate: Fate, first: Fate) -> Sequence[float]:
+def _read(fate: FlowOutcome, first: FlowOutcome) -> Sequence[float]:
     """Give mean, low and high of the number that grades ``first``; empty if not measured."""
     if fate.is_count or fate.key_figure.about == first.key_figure.about:
         found = fate.estimate
@@ -100,7 +100,7 @@ def _read(fate: Fate, first: Fate) -> Sequence[float]:
     return () if value is None else (value, math.nan, math.nan)
 
 
-def _draw_queue(grid: Grid, tiers: Sequence[TierFates]) -> Iterator[Panel]:
+def _draw_queue(grid: Grid, tiers: Sequence[TierOutcome]) -> Iterator[Panel]:
     rows = []
     for tier in tiers:
         for slot, (choice, queue) in enumerate(zip(grid.choice.values, tier.queues, strict=True)):

@@ -14,7 +14,7 @@ from headend.pages.run import section_method, section_modem_files, section_table
 from headend.pages.section import Line, Page, Section, capitalise_first, fold, text
 from headend.scenario.modems import tell_shared
 from headend.wording.flow_tables import tabulate_expectations
-from headend.wording.table import Cell, Column, Row, Table
+from headend.wording.table import Table, make_table
 from headend.wording.verdict import judge, note_comparison
 
 if TYPE_CHECKING:
@@ -147,13 +147,8 @@ def tabulate_differences(scenarios: Sequence[tuple[str, dict[str, Any]]]) -> Tab
     flat = [dict(_flatten(scenario)) for _, scenario in scenarios]
     paths = list(dict.fromkeys(path for item in flat for path in item))
     values = {path: [str(item.get(path, "–")) for item in flat] for path in paths}
-    return Table(
-        tuple(Column(label) for label, _ in scenarios),
-        tuple(
-            Row(path, tuple(map(Cell, own))) for path, own in values.items() if len(set(own)) > 1
-        ),
-        "path",
-    )
+    rows = [(path, *own) for path, own in values.items() if len(set(own)) > 1]
+    return make_table("path", [label for label, _ in scenarios], rows)
 
 
 def _flatten(value: Any, path: str = "") -> list[tuple[str, Any]]:

@@ -140,6 +140,19 @@ def mark_markdown(text: str) -> str:
     return re.sub(r"[\\|<*_`~\[]", r"\\\g<0>", plain)
 
 
+def hyphenate(text: str) -> str:
+    r"""Mark where the long words of a matrix can break.
+
+    Examples
+    --------
+    >>> hyphenate("recommended").split("\N{SOFT HYPHEN}")
+    ['recom', 'mended']
+    """
+    for word in ("recom-mended", "unde-cided", "un-managed"):
+        text = text.replace(word.replace("-", ""), word.replace("-", "\N{SOFT HYPHEN}"))
+    return text
+
+
 def _reveal_text(value: Any) -> Any:
     """Make control characters in plain texts visible; HTML comes from headend as it is."""
     return reveal(value) if type(value) is str else value
@@ -159,6 +172,7 @@ def _make_environment() -> jinja2.Environment:
     )
     environment.filters["quantity"] = lambda value, kind: format_quantity(value, kind)
     environment.filters["code"] = mark_code
+    environment.filters["hyphenate"] = hyphenate
     environment.filters["markdown"] = mark_markdown
     environment.filters["html"] = html.escape
     environment.filters["keep_units"] = keep_units

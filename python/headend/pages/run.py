@@ -31,7 +31,7 @@ from headend.wording.flow_tables import (
 from headend.wording.flows import describe_marks
 from headend.wording.real_flows import tabulate_real_flows
 from headend.wording.run import answer_run
-from headend.wording.table import Cell, Column, Row, Table
+from headend.wording.table import Column, Table, make_table
 from headend.wording.verdict import RunVerdict, judge
 
 if TYPE_CHECKING:
@@ -158,12 +158,9 @@ def section_modem_files(files: Iterable[Mapping[str, Any]]) -> list[Section]:
     """Make a section for each modem's file: what it set, replaced and left to the scenario."""
     sections = []
     for one in files:
-        rows = [
-            Row(f"`{own['key']}`", (Cell(str(own["value"])), Cell(str(own["tlv"]))))
-            for own in one["set"]
-        ]
+        rows = [(f"`{own['key']}`", str(own["value"]), str(own["tlv"])) for own in one["set"]]
         key = one["key"].replace(".config", "")
-        table = Table((Column("value"), Column("TLV")), tuple(rows), f"key of {key}")
+        table = make_table(f"key of {key}", ["value", "TLV"], rows)
         parts = [text(f"{one['more']} more.")] if one["more"] else []
         for name, told in _OF_FILES.items():
             parts += [text(f"{told}:"), Section("list", one[name])] if one[name] else []
@@ -204,15 +201,11 @@ def _section_managed(result: Record, verdict: RunVerdict) -> list[Section]:
     modem = gather_modem(result, verdict.queue.queue) if verdict.queue else None
     if modem is None:
         return []
-    columns = [Column(name, is_number=True) for name in modem.service_flows]
-    rows = tuple(
-        Row(
-            f"`{row.name}`",
-            (Cell(row.unit), *(Cell(value) if value else None for value in row.values)),
-        )
-        for row in modem.rows
-    )
-    table = Table((Column("unit"), *columns), rows, "object")
+    columns = [Column("unit"), *(Column(own, is_number=True) for own in modem.service_flows)]
+    rows = [
+        (f"`{row.name}`", row.unit, *(value or None for value in row.values)) for row in modem.rows
+    ]
+    table = make_table("object", columns, rows)
     told = text(_MANAGED.format(modem.label), style="soft")
     return [fold("As the modem's MIB counts it", told, table)]
 
@@ -236,11 +229,8 @@ def _section_real(result: Record) -> list[Section]:
         return []
     parts: list[Section | Table] = [text(source)]
     if programs := list_programs(result):
-        rows = tuple(
-            Row(host, (Cell(f"`{command}`"), Cell(ended))) for host, command, ended in programs
-        )
-        columns = (Column("command"), Column("ended with"))
-        parts.append(Table(columns, rows, "host", look="stacked"))
+        rows = [(host, f"`{command}`", ended) for host, command, ended in programs]
+        parts.append(make_table("host", ["command", "ended with"], rows, look="stacked"))
     if flows := tabulate_real_flows(result):
         parts += [flows, text("The file `real_flows.parquet` has every flow.", style="soft")]
     if ends := list_ends(result):

@@ -25,8 +25,8 @@ class Section:
     ----------
     kind
         How it is drawn: ``text`` and ``list`` (of lines), ``table``, ``heading``, ``pre`` (a text
-        as it is), ``sections``, or the name of a template in ``pages/templates`` that has a macro
-        ``draw``.
+        as it is), ``links`` (names and addresses), ``sections``, or the name of a template
+        in ``pages/templates`` that has a macro ``draw``.
     content
         What is drawn.
     title

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from statistics import fmean
@@ -76,7 +76,7 @@ class Kept:
         return {name: parse_quantity_name(name, self.vocabulary) for name in names}
 
 
-def keep(wish: Criteria, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
+def keep(criteria: Criteria, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
     """Keep all that can be asked, so that other conditions need no new points; more if asked.
 
     A selection that was made before for an equal scenario is given again: it has understood its
@@ -86,7 +86,7 @@ def keep(wish: Criteria, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
         if own.vocabulary == vocabulary:
             return own
     known = dict.fromkeys(list_quantities(vocabulary))
-    asked = [part for term in wish.terms for name in term.measures for part in list_parts(name)]
+    asked = [part for term in criteria.terms for name in term.measures for part in list_parts(name)]
     besides = []
     for part in dict.fromkeys(asked):
         # Some candidates have queues that others have not.
@@ -98,7 +98,7 @@ def keep(wish: Criteria, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
     return made[-1]
 
 
-def take_worst(quantity: Quantity, tables: Mapping[str, Lists]) -> float | None:
+def take_worst(quantity: Quantity, tables: Tables) -> float | None:
     """Read a quantity as ``[expect]`` does: the worst of directions and members, or the mean.
 
     None where it was not measured.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from headend.analysis.estimate import format_cell
 from headend.analysis.grading import Grade
 from headend.analysis.ranking import Feasibility
 from headend.pages.experiment import keep_page, write_experiment_page
-from headend.pages.section import Page, Section
+from headend.pages.section import Page, Section, fold, text
 from headend.recommendation.candidate import order_candidates
 from headend.recommendation.people import name_application
 from headend.recommendation.request import DURATION, WARMUP
@@ -26,14 +26,13 @@ from headend.sweeps.naming import write_operators
 from headend.sweeps.page import list_failures
 from headend.text.quantity import choose_unit, format_quantity
 from headend.text.wording import join_names
-from headend.wording.table import Cell, Column, Row, Table
+from headend.wording.table import Cell, Column, Row, Table, make_table
 
 if TYPE_CHECKING:
     from headend.analysis.criteria import Condition
     from headend.recommendation.deciding import Decision
     from headend.recommendation.request import Request
     from headend.recommendation.result import Recommendation
-    from headend.wording.answer import Answer
 
 #: Up to so many tiers, the table of each is open.
 MOST_OPEN = 1
@@ -45,8 +44,8 @@ _GRADES = {
     Feasibility.MISSING: Grade.NONE,
 }
 
-#: The long words of the matrix, with the places where they can break.
-_LONG = ("recom-mended", "unde-cided", "un-managed")
+#: Stands in place of the TLVs of a tier for which nothing is recommended.
+NO_TLVS = "No setting meets all conditions, so none is recommended and there are no TLVs to write."
 
 #: Marks of packets that have a name.
 _DSCPS = {0: "0", 45: "45 (NQB)", 46: "46 (EF)"}
@@ -72,15 +71,17 @@ def render_recommendation(recommendation: Recommendation) -> str:
 
     request = recommendation.request
     answer, figures = recommendation.present()
+    decisions = recommendation.decisions
+    links = [(own.tier.name, f"#tier-{at}") for at, own in enumerate(decisions, start=1)]
     chapters = [
-        _describe(request, own, number)
-        for number, own in enumerate(recommendation.decisions, start=1)
+        _section_tier(request, own, anchor.removeprefix("#"), is_open=len(links) <= MOST_OPEN)
+        for own, (_, anchor) in zip(decisions, links, strict=True)
     ]
     page = Page(
         request.title or request.name,
-        _hyphenate(answer),
+        answer,
         figures,
-        [Section("tiers", {"chapters": chapters, "most_open": MOST_OPEN})],
+        [*([Section("links", links, "Tiers")] if len(links) > 1 else []), *chapters],
         [Section("asked", _describe_request(recommendation))],
         warnings=recommendation.notes,
         failures=[text for _, text in list_failures(recommendation.failures)],
@@ -89,66 +90,36 @@ def render_recommendation(recommendation: Recommendation) -> str:
     return render_page(page)
 
 
-def _hyphenate(answer: Answer) -> Answer:
-    """Let the long words of the matrix break where its columns are narrow."""
-    if answer.matrix is None:
-        return answer
-    columns = tuple(replace(own, name=_break_words(own.name)) for own in answer.matrix.columns)
-    rows = tuple(
-        replace(
-            row,
-            cells=tuple(own and replace(own, word=_break_words(own.word)) for own in row.cells),
-        )
-        for row in answer.matrix.rows
-    )
-    return replace(answer, matrix=replace(answer.matrix, columns=columns, rows=rows))
-
-
-def _break_words(text: str) -> str:
-    r"""Mark where long words can break.
-
-    Examples
-    --------
-    >>> _break_words("recommended").split("\N{SOFT HYPHEN}")
-    ['recom', 'mended']
-    """
-    for word in _LONG:
-        text = text.replace(word.replace("-", ""), word.replace("-", "\N{SOFT HYPHEN}"))
-    return text
-
-
 # A tier.
 
 
-def _describe(request: Request, decision: Decision, number: int) -> dict[str, Any]:
+def _section_tier(request: Request, decision: Decision, anchor: str, *, is_open: bool) -> Section:
+    """Make the section of a tier: what it shall have, its TLVs, and every setting."""
     tlvs, tier = list_tlvs(request, decision), decision.tier
-    nothing = "The modem's file needs no change for this setting."
-    if decision.recommended is None:
-        nothing = (
-            "No setting meets all conditions, so none is recommended and there are no TLVs to"
-            " write."
-        )
     up, down = (format_quantity(own, "rate") for own in (tier.upstream, tier.downstream))
-    return {
-        "anchor": f"tier-{number}",
-        "name": tier.name,
-        "about": f"{up} upstream and {down} downstream",
-        "sentences": [text for text in describe_tier(decision) if text],
-        "tlvs": _tabulate(
-            "TLV", ["name", "value"], [(own.path, own.name, own.value) for own in tlvs], "tlvs"
-        ),
-        "nothing": nothing,
-        "settings": tabulate_settings(decision),
-    }
-
-
-def _tabulate(
-    corner: str, columns: Iterable[str | Column], rows: Iterable[Iterable[str]], look: str = ""
-) -> Table:
-    """Make a table of texts."""
-    heads = [Column(own) if isinstance(own, str) else own for own in columns]
-    filled = [Row(name, tuple(map(Cell, texts))) for name, *texts in rows]
-    return Table(tuple(heads), tuple(filled), corner, look=look)
+    about = text(f"{up} upstream and {down} downstream", style="soft")
+    parts = [about, text(*filter(None, describe_tier(decision)))]
+    if tlvs:
+        rows = [(f"`{own.path}`", own.name, own.value) for own in tlvs]
+        table = make_table("TLV", ["name", "value"], rows, look="tlvs")
+        plural = "s" if len(tlvs) > 1 else ""
+        title = f"{len(tlvs)} TLV{plural} of the modem's file that the setting adds or changes"
+        parts.append(fold(title, table, is_open=is_open, is_minor=True))
+    elif decision.recommended is None:
+        parts.append(text(NO_TLVS))
+    else:
+        parts.append(text("The modem's file needs no change for this setting."))
+    settings = tabulate_settings(decision)
+    is_tied = any(row.heading.tag == "as good" for row in settings.rows)
+    note = (
+        "Means over the seeds with their 95 % intervals, as ± half the width or (from–to). "
+        + ("“As good” ties with the recommended setting in the objective. " if is_tied else "")
+        + "A value in yellow meets its bound over a part of the interval, one in red does not meet"
+        " it."
+    )
+    title = f"All {len(settings.rows)} settings of {tier.name}"
+    parts.append(fold(title, replace(settings, note=note), is_open=is_open, is_minor=True))
+    return Section("sections", parts, tier.name, anchor=anchor, style="chapter")
 
 
 def tabulate_settings(decision: Decision) -> Table:
@@ -255,10 +226,10 @@ def _describe_request(recommendation: Recommendation) -> dict[str, Any]:
     people = [_describe_person(name, flow) for name, flow in request.people.flows.items()]
     heads = ["application", "direction", "round-trip time", "DSCP"]
     return {
-        "tiers": _tabulate(
+        "tiers": make_table(
             "tier", [*rates, "preset", *(["modem's file"] if has_files else [])], tiers
         ),
-        "people": _tabulate("person", heads, people),
+        "people": make_table("person", heads, people),
         "conditions": [(name_condition(own), own.text) for own in wish.constraints],
         "objective": name_objective(wish),
         "features": join_names([own.words for own in request.features]),

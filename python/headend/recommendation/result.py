@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from headend.analysis.criteria import Criteria, read_preferences
+from headend.analysis.summary import FIGURE, summarise_means
 from headend.design.design import Design, make_settings
 from headend.design.factor import Factor
 from headend.errors import InputError, refuse_argument
@@ -24,7 +25,6 @@ from headend.recommendation.sentences import answer_recommendation
 from headend.recommendation.tier import Tier
 from headend.results.experiment import Experiment, check_fit, open_experiment, read_experiment
 from headend.results.folder import MANIFEST
-from headend.sweeps.summary import FIGURE, summarise_means
 
 if TYPE_CHECKING:
     import polars as pl

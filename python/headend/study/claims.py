@@ -244,13 +244,16 @@ def check_claims(
     seeds = points["seed"].n_unique() if "seed" in points.columns else 1
     checked = []
     for claim in claims:
+        result: Any
         if seeds < claim.least_seeds:
             why = f"it is about what seeds have in common, and needs {claim.least_seeds} or more"
             result = ClaimResult(f"{seeds} seed", ClaimVerdict.UNTESTABLE, why=why)
         else:
             result = call(analysis, claim.check, f"claim {claim.id}", points, claim.limits)
         if not isinstance(result, ClaimResult):
-            raise refuse_answer(analysis, claim.check, "a ClaimResult", result)
+            found = type(result).__name__
+            problem = f"expected it to return a ClaimResult, found {found}"
+            raise refuse_answer(analysis, claim.check, problem)
         if quick:
             result = ClaimResult(result.measured, ClaimVerdict.OPEN, result.interval)
         checked.append(CheckedClaim(claim, result))

@@ -31,11 +31,11 @@ from headend.results.scratch import sweep_up
 from headend.results.seal import SEALS, check_whole, find_damage, is_page_of, seal
 from headend.results.store import check_point_folder
 from headend.scenario.shipped import list_studies
-from headend.study.analysis import call, refuse_answer, refuse_chart
+from headend.study.analysis import call, refuse_answer
 from headend.study.claims import CheckedClaim
 from headend.study.definition import Study, read_study
 from headend.study.sentences import answer_study, order_claims
-from headend.wording.table import Cell, Column, Row, Table
+from headend.wording.table import Column, make_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -164,12 +164,8 @@ class StudyOutcome:
             for row in shown.iter_rows()
         ]
         first, *names = shown.columns
-        table = Table(
-            tuple(Column(name, is_number=True) for name in names),
-            tuple(Row(label, tuple(map(Cell, texts))) for label, *texts in rows),
-            first,
-            note="Times in ns, rates in bit/s.",
-        )
+        columns = [Column(name, is_number=True) for name in names]
+        table = make_table(first, columns, rows, note="Times in ns, rates in bit/s.")
         return [fold("All points", table, is_minor=True)]
 
 
@@ -184,20 +180,20 @@ def _is_drawn(folder: Path, fingerprint: str) -> bool:
 def draw_study_figures(study: Study, analysis: ModuleType, points: pl.DataFrame) -> list[Figure]:
     """Draw a study's figures with the functions of its ``analysis.py``."""
     figures = []
-    for definition in study.figures:
-        panels: Sequence[Panel] = call(
-            analysis, definition.draw, f"figure {definition.name}", points
-        )
+    for own in study.figures:
+        panels: Sequence[Panel] = call(analysis, own.draw, f"figure {own.name}", points)
         if not isinstance(panels, Sequence) or not all(isinstance(one, Panel) for one in panels):
-            raise refuse_answer(analysis, definition.draw, "a list of panels", panels)
+            found = type(panels).__name__
+            problem = f"expected it to return a list of panels, found {found}"
+            raise refuse_answer(analysis, own.draw, problem)
         for panel in panels:
             try:
                 panel.specify()
             except Exception as error:
-                raise refuse_chart(analysis, definition.draw, error) from error
-        figures.append(
-            Figure(definition.name, definition.title, definition.explanation, list(panels))
-        )
+                why = " ".join(str(error).split())
+                problem = f"a chart that cannot be drawn: {why}"
+                raise refuse_answer(analysis, own.draw, problem) from error
+        figures.append(Figure(own.name, own.title, own.explanation, list(panels)))
     return figures
 
 

@@ -71,7 +71,7 @@ def choose_why(conclusion: Conclusion) -> str:
 def _tell_bests(conclusion: Conclusion) -> list[str]:
     """Say which setting is best or where none holds, and what prevents a better objective."""
     lines = conclusion.list_bests(conclusion.main)
-    if all(best.standing is Feasibility.MISSING for best in lines):
+    if set(conclusion.standings.values()) == {Feasibility.MISSING}:
         return ["No point of the sweep has a result."]
     bests = [best for best in lines if best.setting is not None]
     if not bests:

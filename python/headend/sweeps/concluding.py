@@ -38,11 +38,12 @@ from headend.sweeps.conclusion import (
     Dimension,
     Grid,
     Knee,
+    Option,
+    RobustChoice,
     Shape,
     TradeOff,
 )
 from headend.sweeps.definition import Sweep
-from headend.sweeps.overall import find_overall, is_chosen
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,7 +112,7 @@ def conclude(sweep: Sweep, table: pl.DataFrame) -> Conclusion:
         for line in grid.list_lines(along)
     )
     concluded = replace(conclusion, bests=bests)
-    overall = find_overall(concluded)
+    overall = _find_overall(concluded)
     if overall and overall.is_best:
         bests = tuple(best.call_best(overall.option, main) for best in bests)
     return replace(concluded, bests=bests, overall=overall)
@@ -167,7 +168,7 @@ def _choose_main(sweep: Sweep, grid: Grid) -> int:
         return next(
             number for number, axes in enumerate(sweep.design.dimensions) if compared in axes
         )
-    chosen = [number for number in several if is_chosen(sweep, number)]
+    chosen = [number for number in several if _is_chosen(sweep, number)]
     categories = [number for number in chosen if grid.dimensions[number].numbers is None]
     if categories:
         return categories[0]
@@ -187,6 +188,100 @@ def _find_best(conclusion: Conclusion, along: int, line: tuple[int, ...]) -> Bes
 
     policy = Policy(MeasureValues.is_tie, prefer, choose_nearest)
     return Best(**vars(rank(conclusion, line, policy)), along=along)
+
+
+def _find_choices(sweep: Sweep, grid: Grid, main: int) -> tuple[int, ...]:
+    """List the dimensions that somebody chooses, the main one always, without single values."""
+    chosen = {
+        number
+        for number in range(len(grid.dimensions))
+        if len(grid.dimensions[number].labels) > 1 and _is_chosen(sweep, number)
+    }
+    return tuple(sorted(chosen | {main}))
+
+
+def _is_chosen(sweep: Sweep, dimension: int) -> bool:
+    """Say whether a dimension is a choice: whether one of its axes is."""
+    return any(axis.role == "choice" for axis in sweep.design.dimensions[dimension])
+
+
+def _find_overall(conclusion: Conclusion) -> RobustChoice | None:
+    """Find the option that is best over all circumstances.
+
+    Of the options that hold in every circumstance, it is the one with the smallest largest loss.
+    `Conclusion.prefer` chooses between equal ones.
+
+    Returns
+    -------
+    RobustChoice or None
+        None without a wish, with only one line, and where no option holds in every circumstance.
+    """
+    grid = conclusion.grid
+    if not conclusion.criteria or len(conclusion.list_bests(conclusion.main)) < 2:
+        return None
+    choices = _find_choices(conclusion.sweep, grid, conclusion.main)
+    given = tuple(
+        number
+        for number, dimension in enumerate(grid.dimensions)
+        if number not in choices and len(dimension.labels) > 1
+    )
+    options = _list_options(grid, choices)
+    able = [option for option in options if all(map(conclusion.is_able, option))]
+    if not able:
+        return None
+    rows = list(zip(*options, strict=True))
+    losses = {option: _find_losses(conclusion, option, rows) for option in able}
+    least = min(max(own) for own in losses.values())
+    equal = [option for option in able if max(losses[option]) <= least]
+    option = conclusion.prefer(equal)
+    ties = tuple(
+        own for own in able if own != option and _is_as_good(conclusion, own, option, losses)
+    )
+    return RobustChoice(given, option, ties, losses[option])
+
+
+def _list_options(grid: Grid, choices: Sequence[int]) -> list[Option]:
+    """List the options, each by its settings in the order of the circumstances."""
+    sizes = [range(len(dimension.labels)) for dimension in grid.dimensions]
+    others = [number for number in range(len(sizes)) if number not in choices]
+    options = []
+    for chosen in itertools.product(*(sizes[number] for number in choices)):
+        settings = []
+        for place in itertools.product(*(sizes[number] for number in others)):
+            at = dict(zip((*choices, *others), (*chosen, *place), strict=True))
+            settings.append(grid.find_setting([at[number] for number in range(len(sizes))]))
+        options.append(tuple(settings))
+    return options
+
+
+def _find_losses(
+    conclusion: Conclusion, option: Option, rows: Sequence[Sequence[int]]
+) -> tuple[float, ...]:
+    """Give an option's loss of objective against the best setting, for each circumstance."""
+    objective = conclusion.objective
+    if objective is None:
+        return (0.0,) * len(option)
+    losses = []
+    for own, row in zip(option, rows, strict=True):
+        means = {one: conclusion.weigh(one) for one in row if conclusion.is_able(one)}
+        best = max(means, key=means.__getitem__)
+        is_equal = own == best or objective.is_tie(own, best)
+        size = max(abs(means[best]), abs(means[own]))
+        losses.append(0.0 if is_equal or not size else (means[best] - means[own]) / size)
+    return tuple(losses)
+
+
+def _is_as_good(
+    conclusion: Conclusion,
+    option: Option,
+    best: Option,
+    losses: dict[Option, tuple[float, ...]],
+) -> bool:
+    """Say whether an option is as good as the best one in every circumstance."""
+    objective = conclusion.objective
+    if objective is None or not any(losses[best]):
+        return not any(losses[option])
+    return all(objective.is_tie(one, other) for one, other in zip(option, best, strict=True))
 
 
 def find_knee(grid: Grid, measured: MeasureValues, along: int, line: Sequence[int]) -> Knee | None:

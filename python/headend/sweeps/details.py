@@ -9,7 +9,7 @@ from headend.sweeps.conclusion import Conclusion, Knee, Shape
 from headend.sweeps.naming import write_operators
 from headend.text.quantity import choose_unit
 from headend.text.wording import join_names
-from headend.wording.table import Cell, Column, Row, Table
+from headend.wording.table import Cell, Column, Row, Table, make_table
 
 _GRADES = {
     Feasibility.HOLDS: Grade.GOOD,
@@ -88,15 +88,15 @@ def tabulate_knees(conclusion: Conclusion) -> Table | None:
         dimension = grid.dimensions[knee.along]
         line = grid.name_place(knee.line[0], [knee.along], whole=True)
         place = f"{dimension.name}{f', at {line}' if line else ''}"
-        rows.append(Row(knee.measure, (Cell(place), Cell(_tell_knee(conclusion, knee)))))
-    return Table(
-        (Column("along"), Column("what it does")),
-        tuple(rows),
+        rows.append((knee.measure, place, _tell_knee(conclusion, knee)))
+    return make_table(
         "measure",
-        "Knees",
-        "A knee is the end of the plateau around the best point of a curve: beyond it the measure"
-        " changes by more than its 95 % interval, paired by seed, and by more than 5 % (a MOS by"
-        " more than 0.1).",
+        ("along", "what it does"),
+        rows,
+        title="Knees",
+        note="A knee is the end of the plateau around the best point of a curve: beyond it the"
+        " measure changes by more than its 95 % interval, paired by seed, and by more than 5 % (a"
+        " MOS by more than 0.1).",
     )
 
 
@@ -126,18 +126,18 @@ def tabulate_shares(conclusion: Conclusion) -> Table | None:
     for name in conclusion.measures:
         pairs = zip(conclusion.shares.get(name) or (), conclusion.grid.dimensions, strict=False)
         own = [share for share, dimension in pairs if len(dimension.labels) > 1]
-        cells = [Cell(f"{share * 100:.0f} %") for share in [*own, max(0.0, 1 - sum(own))]]
-        rows.append(Row(name, tuple(cells) if own else (None,) * (len(dimensions) + 1)))
-    return Table(
-        (
-            *(Column(own.name, is_number=True) for own in dimensions),
-            Column("interaction", is_number=True),
-        ),
-        tuple(rows),
+        cells = [f"{share * 100:.0f} %" for share in [*own, max(0.0, 1 - sum(own))]]
+        rows.append((name, *(cells if own else [None] * (len(dimensions) + 1))))
+    return make_table(
         "measure",
-        "Which axis matters for what",
-        "How much of a measure's variance between the settings goes with each axis on its own (η²;"
-        " of the logarithm where values span a factor of ten). The column interaction is the rest:"
-        " the effect of one axis depends on the value of another. A dash: the measure is as good in"
-        " all settings.",
+        [
+            Column(name, is_number=True)
+            for name in (*(own.name for own in dimensions), "interaction")
+        ],
+        rows,
+        title="Which axis matters for what",
+        note="How much of a measure's variance between the settings goes with each axis on its own"
+        " (η²; of the logarithm where values span a factor of ten). The column interaction is the"
+        " rest: the effect of one axis depends on the value of another. A dash: the measure is as"
+        " good in all settings.",
     )

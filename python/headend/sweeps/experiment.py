@@ -292,17 +292,7 @@ def _gather(
 ) -> SweepResult:
     """Put the table together."""
     names = chosen.design.names
-    points = (
-        (
-            {
-                "setting": point.setting.number,
-                **dict(zip(names, point.place, strict=True)),
-                "seed": point.seed,
-            },
-            item,
-        )
-        for point, item in prepared
-    )
+    points = [(point.to_columns(names), item) for point, item in prepared]
     return SweepResult(
         chosen,
         table=join_frames(gather_points(points, store, finished)),

@@ -17,7 +17,7 @@ from headend.wording.emulation import list_timing
 from headend.wording.flows import describe_experience
 from headend.wording.low_latency import COLUMNS, explain_columns, write_flow
 from headend.wording.run import WAYS, WAYS_NOTE
-from headend.wording.table import Cell, Column, Row, Table
+from headend.wording.table import Cell, Column, Row, Table, make_table
 
 if TYPE_CHECKING:
     from headend.analysis.channels import ChannelState
@@ -229,17 +229,12 @@ def tabulate_aggregates(result: Record, queue: str | None) -> list[Table]:
         The queue that the run is judged by.
     """
     return [
-        Table(
-            tuple(Column(name, is_number=True, is_unbroken=True) for name in COLUMNS[1:]),
-            tuple(
-                Row(label, tuple(map(Cell, cells)))
-                for label, *cells in (
-                    write_flow(flow, is_protected=one.is_protected) for flow in one.flows
-                )
-            ),
+        make_table(
             COLUMNS[0],
-            one.low,
-            explain_columns(one),
+            map(Column.of, COLUMNS[1:]),
+            [write_flow(flow, is_protected=one.is_protected) for flow in one.flows],
+            title=one.low,
+            note=explain_columns(one),
         )
         for one in choose_aggregates(result, queue)[:MOST_AGGREGATES]
         if one.flows
@@ -248,8 +243,8 @@ def tabulate_aggregates(result: Record, queue: str | None) -> list[Table]:
 
 def tabulate_timing(result: Record) -> Table | None:
     """Give a row for each value of how well a run kept to real time; None in virtual time."""
-    rows = tuple(
-        Row(one.name, (Cell(one.value, Grade.BAD if one.is_bad else Grade.NONE),))
+    rows = [
+        (one.name, Cell(one.value, Grade.BAD if one.is_bad else Grade.NONE))
         for one in list_timing(result)
-    )
-    return Table((Column(""),), rows, look="stacked") if rows else None
+    ]
+    return make_table("", [""], rows, look="stacked") if rows else None

@@ -191,3 +191,18 @@ def make_matrix(
     """Make the table of an answer: a row for each flow or group, a column for each choice."""
     columns = tuple(map(Column, choices))
     return Table(columns, tuple(rows), corner, note=note, look="matrix")
+
+
+def make_table(
+    corner: str,
+    columns: Iterable[str | Column],
+    rows: Iterable[Iterable[str | Cell | None]],
+    **more: Any,
+) -> Table:
+    """Make a table of texts: the first of each row is its name."""
+    heads = tuple(Column(own) if isinstance(own, str) else own for own in columns)
+    filled = tuple(
+        Row(first or "", tuple(Cell(own) if isinstance(own, str) else own for own in texts))
+        for first, *texts in rows
+    )
+    return Table(heads, filled, corner, **more)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from headend.analysis.channels import gather_channels
 from headend.analysis.grading import ORDER, UNUSABLE
 from headend.analysis.key_figure import FEW_DECIMALS, write_value
-from headend.analysis.ties import TIE
 from headend.comparison.choosing import (
-    NO_COST,
     Gap,
     changes,
     find_best,
-    find_costs,
     find_gaps,
     find_hurt,
     find_losers,
@@ -25,8 +21,16 @@ from headend.comparison.choosing import (
     pick_all,
     suffers_always,
 )
-from headend.comparison.fates import Fate, TierFates
+from headend.comparison.facts import (
+    Costs,
+    SharedCause,
+    find_full_channels,
+    find_queue_gap,
+    find_shared_cause,
+    weigh_costs,
+)
 from headend.comparison.grid import Grid
+from headend.comparison.outcomes import FlowOutcome, TierOutcome
 from headend.text.quantity import Kind, choose_unit, format_number, format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 
@@ -36,9 +40,6 @@ MOST_NAMED = 4
 #: Costs named in a sentence; further ones are counted.
 MOST_COSTS = 2
 
-#: A median queue delay that exceeds the shortest one by this much explains why a flow suffers, ns.
-FELT = 20e6
-
 #: A number with its unit.
 WITH_UNIT = re.compile(r"[\d.]+ ?[A-Za-z%µ][A-Za-z/]*")
 
@@ -46,27 +47,28 @@ WITH_UNIT = re.compile(r"[\d.]+ ?[A-Za-z%µ][A-Za-z/]*")
 WHOLE = 1.5
 
 
-def tell_tier(grid: Grid, tier: TierFates) -> tuple[str, ...]:
+def describe_tier(grid: Grid, tier: TierOutcome) -> tuple[str, ...]:
     """Write the sentences of a comparison with one tier."""
     choices = grid.choice.values
     main = find_main([tier])
     if main is None:
-        return _tell_alike(grid, tier)
+        return _describe_alike(grid, tier)
     fates = tier.people[main]
     hurt = find_hurt(fates)
-    fate = capitalise(_tell_fate(main, pick(fates, hurt)))
-    first = f"{fate} under {_name(choices, hurt)}{_tell_cause(grid, tier, main, hurt)}."
+    fate = capitalise(_write_fate(main, pick(fates, hurt)))
+    cause = _describe_cause(grid, find_shared_cause(tier, main, hurt))
+    first = f"{fate} under {_name(choices, hurt)}{cause}."
     best = find_best(tier)
     if set(best) & set(hurt):
-        return first, _tell_trade_off(grid, tier, main)
-    return first, _tell_best(grid, tier, main, best)
+        return first, _describe_trade_off(grid, tier, main)
+    return first, _describe_best(grid, tier, main, best)
 
 
-def tell_grid(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
+def describe_grid(grid: Grid, tiers: Sequence[TierOutcome]) -> tuple[str, ...]:
     """Say where the most affected flow suffers, and which choices are best at which tiers."""
     main = find_main(tiers)
     if main is None:
-        return _tell_grid_alike(grid, tiers)
+        return _describe_grid_alike(grid, tiers)
     hurt = [
         find_hurt(fates) if changes(fates) or (pick_all(fates) and suffers_always(fates)) else []
         for tier in tiers
@@ -89,38 +91,27 @@ def tell_grid(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
         for fate in pick(tier.people.get(main, ()), own)
     ]
     more = " and elsewhere" if len(ordered) > 2 else ""
-    first = f"{capitalise(_tell_fate(main, fates))} {join_names(told)}{more}."
-    return first, _tell_best_of_grid(grid, tiers, main, hurt)
+    first = f"{capitalise(_write_fate(main, fates))} {join_names(told)}{more}."
+    return first, _describe_best_of_grid(grid, tiers, main, hurt)
 
 
-def count_seeds(tier: TierFates) -> int:
+def count_seeds(tier: TierOutcome) -> int:
     """Count the seeds of the choice that was run with most of them."""
     fates = [fate for own in tier.people.values() for fate in pick_all(own)]
     return max((len(fate.values) for fate in fates), default=1)
 
 
-def _tell_full_channels(tier: TierFates) -> str:
-    """Name the channels that are full under every choice, as the end of a sentence."""
-    own = [
-        {state.title for state in gather_channels(result) if state.is_full}
-        for result in tier.results
-        if result
-    ]
-    always = sorted(set.intersection(*own)) if own else []
-    if not always:
-        return ""
-    return f": the {join_names(always)} {'is' if len(always) == 1 else 'are'} full with each"
-
-
-def _tell_alike(grid: Grid, tier: TierFates) -> tuple[str, ...]:
+def _describe_alike(grid: Grid, tier: TierOutcome) -> tuple[str, ...]:
     """Say that no choice changes a grade, and which number differs nevertheless."""
     choices = grid.choice.values
     helpless = [name for name, fates in tier.people.items() if suffers_always(fates)]
     if helpless:
-        fate = _tell_fate(helpless[0], pick_all(tier.people[helpless[0]]))
+        fate = _write_fate(helpless[0], pick_all(tier.people[helpless[0]]))
         others = join_names(helpless[1:]) if len(helpless) > 1 else ""
         also = f", and {others} suffer{'s' if len(helpless) == 2 else ''} too" if others else ""
-        full = _tell_full_channels(tier)
+        channels = find_full_channels(tier)
+        are = "is" if len(channels) == 1 else "are"
+        full = f": the {join_names(channels)} {are} full with each" if channels else ""
         first = f"{capitalise(fate)} under every {grid.choice.name}{also}{full}."
     elif any(fate.is_graded or not fate.is_real for own in _list_people([tier]) for fate in own):
         first = f"Nobody suffers under any {grid.choice.name}."
@@ -128,7 +119,7 @@ def _tell_alike(grid: Grid, tier: TierFates) -> tuple[str, ...]:
         first = "Real programs get no grade."
     gaps = find_gaps(tier)
     if not gaps:
-        if queue := _tell_queues(grid, tier):
+        if queue := _describe_queues(grid, tier):
             return first, queue
         seeds = count_seeds(tier)
         shows = "One seed shows" if seeds < 2 else f"These {seeds} seeds show"
@@ -141,11 +132,11 @@ def _tell_alike(grid: Grid, tier: TierFates) -> tuple[str, ...]:
     return (
         first,
         f"What differs most is {widest.name}: {numbers[0]} under {choices[widest.better]},"
-        f" {numbers[1]} under {choices[widest.worse]}{_tell_losers(grid, tier, widest.better)}.",
+        f" {numbers[1]} under {choices[widest.worse]}{_name_losers(grid, tier, widest.better)}.",
     )
 
 
-def _tell_losers(grid: Grid, tier: TierFates, choice: int, of: int = MOST_COSTS) -> str:
+def _name_losers(grid: Grid, tier: TierOutcome, choice: int, of: int = MOST_COSTS) -> str:
     """Name the flows that fare worse under a choice than another, as the end of a sentence."""
     losers = find_losers(tier, choice)
     told = []
@@ -171,37 +162,34 @@ def _count_more(costs: Sequence[object]) -> list[str]:
     return [f"{more} more {'loses' if more == 1 else 'lose'} too"] if more > 0 else []
 
 
-def _tell_queues(grid: Grid, tier: TierFates) -> str:
+def _describe_queues(grid: Grid, tier: TierOutcome) -> str:
     """Say how the queue's delay differs between choices, where no flow's number does."""
-    known = [
-        (queue.delay.mean, at) for at, queue in enumerate(tier.queues) if queue and queue.delay
-    ]
-    if not known or max(known)[0] - min(known)[0] < FELT:
-        return ""
     told = [
         f"{format_quantity(delay, 'time')} under {grid.choice.values[at]}"
-        for delay, at in (min(known), max(known))
+        for delay, at in find_queue_gap(tier)
     ]
-    return f"What differs is the delay in the queue {tier.queue}: {', '.join(told)}."
+    return (
+        f"What differs is the delay in the queue {tier.queue}: {', '.join(told)}." if told else ""
+    )
 
 
-def _tell_trade_off(grid: Grid, tier: TierFates, main: str) -> str:
+def _describe_trade_off(grid: Grid, tier: TierOutcome, main: str) -> str:
     """Name a flow that suffers where the most affected flow does not."""
     hurt = set(find_hurt(tier.people[main]))
     for name, fates in tier.people.items():
         if name != main and changes(fates) and not hurt & set(own := find_hurt(fates)):
-            return (
-                f"No {grid.choice.name} is best for all: {_tell_fate(name, pick(fates, own))} under"
-                f" {_name(grid.choice.values, own)}."
+            suffers = (
+                f"{_write_fate(name, pick(fates, own))} under {_name(grid.choice.values, own)}"
             )
+            return f"No {grid.choice.name} is best for all: {suffers}."
     return f"No {grid.choice.name} is best for everybody."
 
 
-def _tell_best(grid: Grid, tier: TierFates, main: str, best: Sequence[int]) -> str:
+def _describe_best(grid: Grid, tier: TierOutcome, main: str, best: Sequence[int]) -> str:
     """Name the best choices, how the most affected flow fares under them, and what they cost."""
     names = _name(grid.choice.values, best)
     fates = pick(tier.people[main], best)
-    fate = _tell_fate("it", fates) if fates else "it is missing"
+    fate = _write_fate("it", fates) if fates else "it is missing"
     left = [
         name for name, own in tier.people.items() if any(one.suffers for one in pick(own, best))
     ]
@@ -213,73 +201,40 @@ def _tell_best(grid: Grid, tier: TierFates, main: str, best: Sequence[int]) -> s
     elif not left and len(judged) > 1:
         rest = " and nobody suffers"
     hurt = find_hurt(tier.people[main])
-    cost = _tell_cost([(tier, hurt, best)], grid.choice.values[hurt[0]] if len(hurt) > 1 else "")
-    worsened = _tell_worsened(tier, hurt[0], best, {main, *left})
+    base = grid.choice.values[hurt[0]] if len(hurt) > 1 else ""
+    cost = _describe_cost(weigh_costs([(tier, hurt, best)]), base)
+    worsened = _describe_worsened(tier, hurt[0], best, {main, *left})
     return f"Under {names} {fate}{rest}{cost}{worsened}."
 
 
-def _tell_cause(grid: Grid, tier: TierFates, main: str, hurt: Sequence[int]) -> str:
-    """Say why a flow suffers under some choices: one cause, else that of the worst choice."""
-    found = {at: own for at in hurt if (own := _find_cause(tier, main, at))}
-    if not found:
+def _describe_cause(grid: Grid, cause: SharedCause | None) -> str:
+    """Say why a flow suffers, as the end of a sentence."""
+    if cause is None:
         return ""
-    fates = tier.people[main]
-    worst = max(found, key=lambda at: max(fate.badness for fate in pick(fates, [at])))
-    (what, _), under = found[worst], ""
-    alike = [value for own, value in found.values() if own == what]
-    if len(alike) < len(hurt):
-        alike, under = [found[worst][1]], f" under {grid.choice.values[worst]}"
-    if what == "lost":
-        return f": {_span(alike, 'ratio')} of its packets are lost{under}"
-    return f": packets wait {_span(alike, 'time')} in the queue{under}"
+    under = "" if cause.under is None else f" under {grid.choice.values[cause.under]}"
+    if cause.is_lost:
+        return f": {_span(cause.values, 'ratio')} of its packets are lost{under}"
+    return f": packets wait {_span(cause.values, 'time')} in the queue{under}"
 
 
-def _find_cause(tier: TierFates, main: str, at: int) -> tuple[str, float] | None:
-    """Find why a flow suffers: ``lost`` with the share, or ``waits`` with the delay in ns."""
-    fate, queue = tier.people[main][at], tier.queues[at]
-    if fate is None or queue is None or not fate.suffers:
-        return None
-    worst = fate.party.worst
-    if worst.symptom == "lost":
-        return ("lost", worst.loss_ratio) if worst.loss_ratio else None
-    delays = [own.delay.mean for own in tier.queues if own and own.delay]
-    if queue.delay is None or queue.delay.mean - min(delays) < FELT:
-        return None
-    return "waits", queue.delay.mean
-
-
-def _tell_cost(
-    tiers: Sequence[tuple[TierFates, Sequence[int], Sequence[int]]], base: str = ""
-) -> str:
+def _describe_cost(costs: Costs | None, base: str = "") -> str:
     """Say what transfers lose or gain under the best choices, as the end of a sentence.
 
     Parameters
     ----------
-    tiers
-        As of `find_costs`.
     base
         The choice that they are compared with, where the sentence does not name it yet.
     """
-    found = find_costs(tiers)
-    if found is None:
+    if costs is None:
         return ""
     than = f" than under {base}" if base else ""
-    # A loss counts if it is at all tiers, or if at some tier it is no tie.
-    losses = {
-        name: own for name, own in found.items() if min(own) <= (-NO_COST if max(own) < 0 else -TIE)
-    }
-    gains = {name: own for name, own in found.items() if min(own) >= NO_COST}
-    if losses:
-        ordered = sorted(losses, key=lambda name: min(losses[name]))
-        # The largest loss is always named; another only where it is no tie.
-        named = [name for at, name in enumerate(ordered) if not at or min(losses[name]) <= -TIE]
-        told = [_write_loss(name, losses[name]) for name in named[:MOST_COSTS]]
-        return f", for {join_names([*told, *_count_more(named)])}{than}"
-    if gains:
-        name = max(gains, key=lambda name: max(gains[name]))
-        return f", with {_write_shares(gains[name])} more {name}{than}"
-    is_even = all(min(own) > -NO_COST for own in found.values())
-    return ", at no cost to transfers" if is_even else ""
+    if costs.losses:
+        told = [_write_loss(name, own) for name, own in costs.losses.items()][:MOST_COSTS]
+        return f", for {join_names([*told, *_count_more(list(costs.losses))])}{than}"
+    if costs.gain:
+        name, shares = costs.gain
+        return f", with {_write_shares(shares)} more {name}{than}"
+    return ", at no cost to transfers" if costs.is_even else ""
 
 
 def _write_loss(name: str, changes: Sequence[float]) -> str:
@@ -289,7 +244,7 @@ def _write_loss(name: str, changes: Sequence[float]) -> str:
     return f"{_write_shares([-change for change in changes])} less {name}"
 
 
-def _tell_worsened(tier: TierFates, base: int, best: Sequence[int], named: set[str]) -> str:
+def _describe_worsened(tier: TierOutcome, base: int, best: Sequence[int], named: set[str]) -> str:
     """Name other flows that are worse off under the best choices, as the end of a sentence."""
     found = {
         name: own for name, own in find_worsened(tier, base, best).items() if name not in named
@@ -308,13 +263,13 @@ def _write_shares(shares: Sequence[float]) -> str:
     return f"{'–'.join(dict.fromkeys(f'{end:.{decimals}f}' for end in ends))} %"
 
 
-def _tell_grid_alike(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
+def _describe_grid_alike(grid: Grid, tiers: Sequence[TierOutcome]) -> tuple[str, ...]:
     if not any(fate.is_graded for own in _list_people(tiers) for fate in own):
-        return _tell_grid_of_transfers(grid, tiers)
+        return _describe_grid_of_transfers(grid, tiers)
     where = join_names([axis.name for axis in grid.given])
     second = (
         f"At the same {where}, no {grid.choice.name} changes anybody's"
-        f" grade{_tell_widest(grid, tiers)}."
+        f" grade{_describe_widest(grid, tiers)}."
     )
     helpless: dict[str, list[int]] = {}
     for number, tier in enumerate(tiers):
@@ -327,17 +282,17 @@ def _tell_grid_alike(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
     suffering = [fate for at in helpless[name] for fate in pick_all(tiers[at].people[name])]
     where = _name_tiers(grid, tiers, helpless[name])
     return (
-        f"{capitalise(_tell_fate(name, suffering))} under every {grid.choice.name} {where}.",
+        f"{capitalise(_write_fate(name, suffering))} under every {grid.choice.name} {where}.",
         second,
     )
 
 
-def _list_people(tiers: Sequence[TierFates]) -> list[list[Fate]]:
+def _list_people(tiers: Sequence[TierOutcome]) -> list[list[FlowOutcome]]:
     """List the fates of each flow and group in each tier."""
     return [pick_all(fates) for tier in tiers for fates in tier.people.values()]
 
 
-def _tell_grid_of_transfers(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str, ...]:
+def _describe_grid_of_transfers(grid: Grid, tiers: Sequence[TierOutcome]) -> tuple[str, ...]:
     """Say what the most affected transfers get, where nothing is graded."""
     widest: dict[str, Gap] = {}
     for tier in tiers:
@@ -361,7 +316,7 @@ def _tell_grid_of_transfers(grid: Grid, tiers: Sequence[TierFates]) -> tuple[str
     return first, *(f"{capitalise(other)}: {own}" for other, own in others)
 
 
-def _tell_widest(grid: Grid, tiers: Sequence[TierFates]) -> str:
+def _describe_widest(grid: Grid, tiers: Sequence[TierOutcome]) -> str:
     """Name the number that differs most between choices of one tier, as the end of a sentence."""
     found = [(gap, number) for number, tier in enumerate(tiers) for gap in find_gaps(tier)[:1]]
     if not found:
@@ -375,14 +330,16 @@ def _tell_widest(grid: Grid, tiers: Sequence[TierFates]) -> str:
     return f"; what differs most is {gap.name} {where}: {', '.join(told)}"
 
 
-def _tell_best_of_grid(
-    grid: Grid, tiers: Sequence[TierFates], main: str, hurt: Sequence[Sequence[int]]
+def _describe_best_of_grid(
+    grid: Grid, tiers: Sequence[TierOutcome], main: str, hurt: Sequence[Sequence[int]]
 ) -> str:
     best = [find_best(tier) for tier in tiers]
     tiers_alike = [has_even_grades(tier) for tier in tiers]
     common = [at for at in range(len(grid.choice.values)) if all(at in own for own in best)]
     if common:
-        cost = _tell_cost([(tier, own, common) for tier, own in zip(tiers, hurt, strict=True)])
+        cost = _describe_cost(
+            weigh_costs([(tier, own, common) for tier, own in zip(tiers, hurt, strict=True)])
+        )
         where = _name_tiers(grid, tiers, range(len(tiers)))
         tie = " (a tie)" if len(common) > 1 else ""
         left = [
@@ -403,21 +360,21 @@ def _tell_best_of_grid(
         if where not in by_rate
     ]
     judged = [at for at in range(len(tiers)) if not tiers_alike[at]]
-    cost = _tell_cost([(tiers[at], hurt[at], best[at]) for at in judged])
+    cost = _describe_cost(weigh_costs([(tiers[at], hurt[at], best[at]) for at in judged]))
     sentence = f"Best: {list_names(told, MOST_NAMED, '; ')}{cost}" if told else ""
     if by_rate:
         # The cost is added where the sentence has room for it.
         is_alone = len(by_rate) == 1 and len(told) < MOST_COSTS
         more = [
-            _tell_most(grid, tiers, best[where[0]], where, is_alone=is_alone) for where in by_rate
+            _name_most(grid, tiers, best[where[0]], where, is_alone=is_alone) for where in by_rate
         ]
         sentence = "; ".join(filter(None, [sentence, *more]))
     return f"{capitalise(sentence)}."
 
 
-def _tell_most(
+def _name_most(
     grid: Grid,
-    tiers: Sequence[TierFates],
+    tiers: Sequence[TierOutcome],
     best: Sequence[int],
     where: Sequence[int],
     *,
@@ -437,7 +394,7 @@ def _tell_most(
     }
     most = [f"{name} ({_write_span(fates)})" for name, fates in transfers.items()][:1]
     paid = (
-        _tell_losers(grid, own[0], best[0], of=1) if is_alone and len(own) == len(best) == 1 else ""
+        _name_losers(grid, own[0], best[0], of=1) if is_alone and len(own) == len(best) == 1 else ""
     )
     return f"{at} grades are alike, and {_name_any(grid, best)} gives most {join_names(most)}{paid}"
 
@@ -448,7 +405,7 @@ def _name_any(grid: Grid, places: Sequence[int]) -> str:
     return " or ".join(grid.choice.values[at] for at in places)
 
 
-def _name_tiers(grid: Grid, tiers: Sequence[TierFates], places: Sequence[int]) -> str:
+def _name_tiers(grid: Grid, tiers: Sequence[TierOutcome], places: Sequence[int]) -> str:
     """Name tiers: ``at 5 Mbit/s and 10 Mbit/s``, or ``at every`` axis for all of them."""
     axes = grid.given
     if len(places) == len(tiers):
@@ -463,7 +420,7 @@ def _name_tiers(grid: Grid, tiers: Sequence[TierFates], places: Sequence[int]) -
     return f"at {named}" if has_unit else f"with {axes[0].name} {named}"
 
 
-def _tell_fate(name: str, fates: Sequence[Fate]) -> str:
+def _write_fate(name: str, fates: Sequence[FlowOutcome]) -> str:
     """Say how a flow or group fares under some choices: the range of words and numbers."""
     number = _write_span(fates)
     if fates[0].is_count:
@@ -474,7 +431,7 @@ def _tell_fate(name: str, fates: Sequence[Fate]) -> str:
     return f"{name} is {' to '.join([*words[:1], *words[1:][-1:]])}{shown}"
 
 
-def _write_span(fates: Sequence[Fate]) -> str:
+def _write_span(fates: Sequence[FlowOutcome]) -> str:
     """Write the numbers of some fates as one, from the least to the most, without intervals."""
     first = max(fates, key=lambda fate: fate.badness)
     # Only numbers with one meaning make a range.

@@ -45,7 +45,7 @@ FEW_SUFFER, MANY_SUFFER = 0.1, 0.5
 
 
 @dataclass(frozen=True)
-class Fate:
+class FlowOutcome:
     """How a flow or a group of flows fared under one choice.
 
     Parameters
@@ -156,7 +156,7 @@ class Fate:
             return self.key_figure.surround(write_value(found.mean, self.kind))
         return self.key_figure.surround(format_estimate(found, self.kind, unit))
 
-    def compare(self, base: Fate) -> Estimate | None:
+    def compare(self, base: FlowOutcome) -> Estimate | None:
         """Give the difference of its number to a base's, paired by seed; None if none is common."""
         if (self.kind, self.is_count) != (base.kind, base.is_count):
             return None
@@ -164,7 +164,7 @@ class Fate:
             return None
         return compare_seeds(self.values, base.values)
 
-    def differs(self, base: Fate) -> bool:
+    def differs(self, base: FlowOutcome) -> bool:
         """Say whether its number and that of a base do not tie."""
         if (self.kind, self.is_count) != (base.kind, base.is_count):
             return False
@@ -180,7 +180,7 @@ class Fate:
 
 
 @dataclass(frozen=True)
-class QueueFate:
+class QueueOutcome:
     """A queue under one choice, over all seeds.
 
     Parameters
@@ -199,7 +199,7 @@ class QueueFate:
 
 
 @dataclass(frozen=True)
-class TierFates:
+class TierOutcome:
     """How each flow and group fared under each choice of a tier, and the queue.
 
     Parameters
@@ -219,26 +219,26 @@ class TierFates:
     """
 
     tier: Tier
-    people: Mapping[str, tuple[Fate | None, ...]]
+    people: Mapping[str, tuple[FlowOutcome | None, ...]]
     queue: str
-    queues: tuple[QueueFate | None, ...]
+    queues: tuple[QueueOutcome | None, ...]
     results: tuple[Record | None, ...]
     is_uneven: bool = False
 
 
-def judge_grid(variants: Sequence[Variant]) -> tuple[Grid, list[TierFates]]:
+def judge_grid(variants: Sequence[Variant]) -> tuple[Grid, list[TierOutcome]]:
     """Judge every flow and group under every setting of a comparison."""
     grid = find_grid(variants)
     return grid, [judge_tier(tier) for tier in grid.tiers]
 
 
-def judge_tier(tier: Tier) -> TierFates:
+def judge_tier(tier: Tier) -> TierOutcome:
     """Judge every flow and group under each choice of a tier."""
     pooled = tuple(variant.pool() if variant else None for variant in tier.variants)
     found = [_judge_result(result) if result else {} for result in pooled]
     names = dict.fromkeys(name for own in found for name in own)
     queue = find_shared_bottleneck([result for result in pooled if result]) or ""
-    return TierFates(
+    return TierOutcome(
         tier,
         {_label(name, found): tuple(own.get(name) for own in found) for name in names},
         queue,
@@ -248,12 +248,12 @@ def judge_tier(tier: Tier) -> TierFates:
     )
 
 
-def _label(name: str, found: Sequence[Mapping[str, Fate]]) -> str:
+def _label(name: str, found: Sequence[Mapping[str, FlowOutcome]]) -> str:
     labels = {own[name].party.label for own in found if name in own}
     return labels.pop() if len(labels) == 1 else name
 
 
-def _judge_result(result: Record) -> dict[str, Fate]:
+def _judge_result(result: Record) -> dict[str, FlowOutcome]:
     """Give the fate of each flow or group by its name, in the order of the tables."""
     by_seed = {
         run.manifest["seed"]: {party.name: party for party in gather_groups(judge_flows(run))}
@@ -268,7 +268,9 @@ def _judge_result(result: Record) -> dict[str, Fate]:
     return fates
 
 
-def _find_round_trips(party: FlowGroup, by_seed: Mapping[int, FlowGroup | None]) -> Fate | None:
+def _find_round_trips(
+    party: FlowGroup, by_seed: Mapping[int, FlowGroup | None]
+) -> FlowOutcome | None:
     """Give a real program's round trips as a fate of their own, beside its rate; or None."""
     finding = party.worst
     if finding.application != REAL or party.is_group or len(finding.key_figures) < 2:
@@ -278,7 +280,7 @@ def _find_round_trips(party: FlowGroup, by_seed: Mapping[int, FlowGroup | None])
         seed: _read(own.worst, key_figure) if own else math.nan for seed, own in by_seed.items()
     }
     called = f"{party.label} RTT"
-    return Fate(
+    return FlowOutcome(
         replace(party, name=called, label=called),
         Grade.NONE,
         replace(key_figure, before=""),
@@ -286,12 +288,12 @@ def _find_round_trips(party: FlowGroup, by_seed: Mapping[int, FlowGroup | None])
     )
 
 
-def _find_fate(party: FlowGroup, by_seed: Mapping[int, FlowGroup | None]) -> Fate:
+def _find_fate(party: FlowGroup, by_seed: Mapping[int, FlowGroup | None]) -> FlowOutcome:
     key_figure = _choose_headline(party.worst)
     if not party.grades and party.is_group:
         rates = {seed: own.goodput_bps if own else math.nan for seed, own in by_seed.items()}
         goodput = KeyFigure("goodput of all", party.goodput_bps, "rate", is_rising=True)
-        return Fate(party, Grade.NONE, goodput, rates)
+        return FlowOutcome(party, Grade.NONE, goodput, rates)
     if party.is_group:
         counts = {
             seed: float(sum(one.suffers for one in own.findings)) if own else math.nan
@@ -299,11 +301,11 @@ def _find_fate(party: FlowGroup, by_seed: Mapping[int, FlowGroup | None]) -> Fat
         }
         known = [count for count in counts.values() if not math.isnan(count)]
         share = sum(known) / max(len(known), 1) / len(party.findings)
-        return Fate(party, _grade_group(party, share), key_figure, counts)
+        return FlowOutcome(party, _grade_group(party, share), key_figure, counts)
     values = {
         seed: _read(own.worst, key_figure) if own else math.nan for seed, own in by_seed.items()
     }
-    return Fate(party, party.worst.grade, key_figure, values)
+    return FlowOutcome(party, party.worst.grade, key_figure, values)
 
 
 def _choose_headline(finding: FlowQuality) -> KeyFigure:
@@ -327,7 +329,7 @@ def _grade_group(party: FlowGroup, share: float) -> Grade:
     return Grade.POOR if share <= MANY_SUFFER else Grade.BAD
 
 
-def _describe_queue(result: Record, queue: str) -> QueueFate | None:
+def _describe_queue(result: Record, queue: str) -> QueueOutcome | None:
     rows = [
         row
         for run in list_runs(result)
@@ -340,7 +342,7 @@ def _describe_queue(result: Record, queue: str) -> QueueFate | None:
         [row[column] for row in rows if row[column] is not None and not math.isnan(row[column])]
         for column in ("delay_p50_ns", "utilisation")
     )
-    return QueueFate(
+    return QueueOutcome(
         estimate_mean(delays) if delays else None,
         estimate_mean(used) if used else None,
         float(rows[0]["rate_bps"]),
