@@ -72,10 +72,10 @@ check = "count"
 
 #: Its program.
 ANALYSIS = """\
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import ClaimResult, ClaimVerdict
 
 def count(points, limits):
-    return Finding(str(len(points)), Verdict.REPRODUCED)
+    return ClaimResult(str(len(points)), ClaimVerdict.REPRODUCED)
 """
 
 

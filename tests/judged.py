@@ -5,17 +5,19 @@ from __future__ import annotations
 import importlib.util
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import polars as pl
 
+from headend.design.factor import Factor
 from headend.scenario.library import find_study
 from headend.scenario.shipped import SHIPPED
-from headend.study import PointStore, Study, Verdict, read_study, run_points
-from headend.study.claims import judge_claims
+from headend.study import ClaimVerdict, PointStore, Study, read_study, run_points
+from headend.study.claims import check_claims
 
 LINE = """\
 duration = "2 s"
@@ -42,15 +44,22 @@ def import_shared(document: str, name: str) -> ModuleType:
 
 def fill_points(name: str, measure: Callable[[dict[str, Any]], dict[str, Any]]) -> pl.DataFrame:
     """Give each point of a study what the test measures there."""
-    rows = [point.columns for point in load(name).list_points()]
+    rows = load(name).list_places()
     return pl.DataFrame([{**row, **measure(row)} for row in rows], infer_schema_length=None)
 
 
-def judge(name: str, points: pl.DataFrame) -> dict[str, tuple[Verdict, str]]:
+def keep_values(factor: Factor, values: Sequence[Any]) -> Factor:
+    """Give a factor with some of its values."""
+    chosen = [factor.values.index(value) for value in values]
+    writes = tuple(factor.writes[index] for index in chosen)
+    return replace(factor, values=tuple(values), labels=tuple(values), writes=writes)
+
+
+def judge(name: str, points: pl.DataFrame) -> dict[str, tuple[ClaimVerdict, str]]:
     study = load(name)
-    judgements = judge_claims(study.claims, study.load_analysis(), points)
+    checked = check_claims(study.claims, study.load_analysis(), points)
     judge_twice(study, points)
-    return {item.claim.id: (item.finding.verdict, item.finding.measured) for item in judgements}
+    return {item.claim.id: (item.result.verdict, item.result.measured) for item in checked}
 
 
 def judge_twice(study: Study, points: pl.DataFrame) -> None:
@@ -58,10 +67,10 @@ def judge_twice(study: Study, points: pl.DataFrame) -> None:
     if "seed" not in points.columns:
         return
     more = points.with_columns(pl.col("seed") + 1000)
-    judge_claims(study.claims, study.load_analysis(), pl.concat([points, more]))
+    check_claims(study.claims, study.load_analysis(), pl.concat([points, more]))
 
 
-def run_quick(name: str, folder: Path) -> dict[str, Verdict]:
+def run_quick(name: str, folder: Path) -> dict[str, ClaimVerdict]:
     study = load(name).make_quick()
     points = run_points(study, PointStore(folder / "points.parquet"), threading.Event())
     assert points is not None

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from headend.running.experiment import compare, run
     from headend.running.result import Result
     from headend.scenario.lookup import Finding
-    from headend.study.finding import find
+    from headend.study.locating import find
     from headend.sweeps.experiment import sweep
     from headend.sweeps.result import SweepResult
 
@@ -73,7 +73,7 @@ _HOMES = {
     "SweepResult": "headend.sweeps.result",
     "compare": "headend.running.experiment",
     "export_tables": "headend.loading.tables",
-    "find": "headend.study.finding",
+    "find": "headend.study.locating",
     "load": "headend.loading.loading",
     "recommend": "headend.recommendation.experiment",
     "replay": "headend.emulation.replaying",

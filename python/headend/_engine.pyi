@@ -16,8 +16,11 @@ __all__ = [
     "build",
     "check_recording",
     "columns",
+    "config_carry",
+    "config_defaults",
     "config_from_text",
     "config_mics",
+    "config_settings",
     "config_sign",
     "config_table",
     "config_to_json",
@@ -162,6 +165,14 @@ def build() -> dict[str, str | None]: ...
 # The columns of every table of results, by its name.
 def columns() -> dict[str, list[str]]: ...
 
+# The file with the buffer and the AQM of another file's first upstream service flow, or with its
+# low latency. Raises ConfigError with a clause that says why not.
+def config_carry(data: bytes, source: bytes, low_latency: bool) -> bytes: ...
+
+# What stands for the numbers that a modem's file does not set, as JSON, which
+# headend.modem_file.settings reads.
+def config_defaults() -> str: ...
+
 # The bytes of the file that a text describes: TOML, or JSON if it begins with a brace. Raises
 # ConfigError with the line and the key.
 def config_from_text(text: str) -> bytes: ...
@@ -172,6 +183,10 @@ def config_from_text(text: str) -> bytes: ...
 # "extended_mic" has "hmac_type", the types that it "selects", and "is_cmts_mic" (TLV 7 holds the
 # digest) too. Raises ConfigError for an MTA's file, which has no such checks.
 def config_mics(data: bytes, secret: bytes | None = None) -> str: ...
+
+# What a modem's file sets of its line, as JSON, which headend.modem_file.settings reads: numbers in
+# base units with the paths of their TLVs, and what follows of them. Any bytes are described.
+def config_settings(data: bytes) -> str: ...
 
 # The file with all checks made anew, or with the CM MIC alone. Raises ConfigError if there is
 # neither a secret nor `cm_only`, and for a file that cannot be signed.

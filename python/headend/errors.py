@@ -6,6 +6,7 @@ import difflib
 import os
 import re
 import reprlib
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from headend.text.reveal import reveal_line
 from headend.text.wording import join_names, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 #: How alike a whole name must be to what was written, and the beginning of one: 1 is the same.
 _LIKE_WHOLE, _LIKE_BEGINNING = 0.6, 0.8
@@ -31,6 +32,24 @@ class InputError(ValueError):
 
 class UnfitError(InputError):
     """Results that agree with their seals and that headend cannot use."""
+
+
+@contextmanager
+def naming(place: str) -> Iterator[None]:
+    """Begin an error with its place: an option, a key, a file.
+
+    Examples
+    --------
+    >>> with naming("--rtt"):
+    ...     raise InputError("expected a time")
+    Traceback (most recent call last):
+    ...
+    headend.errors.InputError: --rtt: expected a time
+    """
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(f"{place}: {error}") from error
 
 
 #: Characters of an inner error that a line quotes.

@@ -8,8 +8,7 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.theme import colour, log_axis, make_chart
-from headend.study.claims import Finding, Verdict
-from headend.study.deciding import decide_over_seeds
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds
 
 #: IP bytes of a full packet, and what a cable line's rates count for it: Ethernet's header and
 #: check sum besides.
@@ -80,7 +79,7 @@ def correlate_ranks(values: Mapping[int, float]) -> float:
     return float(frame.select(pl.corr("x", "y", method="spearman")).item())
 
 
-def judge_trend(found: pl.DataFrame) -> Finding:
+def judge_trend(found: pl.DataFrame) -> ClaimResult:
     """Correlate the number of flows with their total α, seed by seed: it is to rise.
 
     Parameters
@@ -90,7 +89,7 @@ def judge_trend(found: pl.DataFrame) -> Finding:
     """
     found = found.filter(pl.col("alpha").is_not_null())
     if found["flows"].n_unique() < 3:
-        return Finding("too few numbers of flows", Verdict.UNTESTABLE)
+        return ClaimResult("too few numbers of flows", ClaimVerdict.UNTESTABLE)
     ranks = [
         correlate_ranks({n: n * alpha for n, alpha in own.select("flows", "alpha").iter_rows()})
         for _, own in found.group_by("seed", maintain_order=True)

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from headend.study import decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 
 #: Both directions of a line, and what figures call them.
 WAYS = {"up": "upstream", "down": "downstream"}
@@ -37,7 +36,7 @@ def hold(
     digits: int = 2,
     unit: str = "",
     why: str = "",
-) -> Finding:
+) -> ClaimResult:
     """Hold several numbers against the same bounds.
 
     Parameters
@@ -56,7 +55,7 @@ def hold(
     """
     kept = {name: values for name, values in found.items() if values}
     if not kept:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     told = ", ".join(
         f"{average(values):.{digits}f}{unit} ({name})" for name, values in kept.items()
     )

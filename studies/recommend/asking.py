@@ -7,16 +7,16 @@ from typing import Any
 
 import polars as pl
 
-from headend.recommendation.candidate import Candidate
+from headend.analysis.criteria import Criteria
+from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.conditions import read_wish_of
 from headend.recommendation.deciding import Decision, decide
-from headend.recommendation.feature import Feature
+from headend.recommendation.rates import DOWNSTREAM_FACTOR
 from headend.recommendation.request import Request
-from headend.recommendation.tier import DOWNSTREAM_FACTOR, Tier
+from headend.recommendation.tier import Tier
 from headend.scenario.reach import Reach
 from headend.scenario.source import read_scenario
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.wish import Wish
 
 #: The unit of a quantity by words of its name; all others are plain numbers.
 _UNITS = {"goodput": "bit/s", "delay": "ns", "page_load_time": "ns"}
@@ -102,7 +102,7 @@ def recommend(points: pl.DataFrame, request: Request) -> dict[int, Decision]:
     return decisions
 
 
-def _read_wish(request: Request, tier: Tier, candidate: Candidate) -> Wish:
+def _read_wish(request: Request, tier: Tier, candidate: Candidate) -> Criteria:
     text = read_scenario(request.write_scenario(tier, candidate), Reach())
     vocabulary = Vocabulary.from_scenario(text.load(request.overrides).scenario)
     flows = request.people.flows

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import polars as pl
 
+from headend.analysis.ranking import Feasibility
 from headend.figures import vegalite as vl
 from headend.figures.theme import PALETTE, make_chart, make_legend
-from headend.recommendation.candidate import Candidate
+from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.deciding import Decision
-from headend.recommendation.feature import Feature
-from headend.study.claims import Finding, Verdict, decide
-from headend.sweeps.conclusion import Standing
+from headend.study import ClaimResult, ClaimVerdict, decide
 
 #: What is recommended by the upstream rate in Mbit/s.
 Decisions = Mapping[int, Decision]
@@ -34,14 +33,14 @@ def read_size(decision: Decision) -> int | None:
 
 def find_full(decision: Decision, share: float) -> int | None:
     """Give the smallest holding buffer in KiB with a share of the best objective; or None."""
-    conclusion = decision.conclusion
-    objective = conclusion.objective
+    objective = decision.objective
     if objective is None:
         return None
     means = {
         setting: objective.estimates[setting].mean
-        for setting, standing in conclusion.standings.items()
-        if standing is Standing.HOLDS and decision.find(setting).feature is Feature.BUFFER_CONTROL
+        for setting, standing in decision.standings.items()
+        if standing is Feasibility.HOLDS
+        and decision.find(setting).feature is Feature.BUFFER_CONTROL
     }
     most = max(means.values(), default=0.0)
     sizes = [
@@ -56,12 +55,16 @@ def tell_choice(decision: Decision) -> str:
     if best.setting is None:
         return "nothing"
     label = decision.find(best.setting).label
-    if best.standing is Standing.HOLDS:
+    if best.standing is Feasibility.HOLDS:
         return label
-    return f"nothing ({'undecided' if best.standing is Standing.UNDECIDED else 'nearest'}: {label})"
+    return (
+        f"nothing ({'undecided' if best.standing is Feasibility.UNDECIDED else 'nearest'}: {label})"
+    )
 
 
-def hold_sizes(decisions: Decisions, accept: Callable[[int, int], bool], why: str = "") -> Finding:
+def hold_sizes(
+    decisions: Decisions, accept: Callable[[int, int], bool], why: str = ""
+) -> ClaimResult:
     """Hold recommended buffers against what is accepted of them.
 
     Parameters
@@ -74,31 +77,35 @@ def hold_sizes(decisions: Decisions, accept: Callable[[int, int], bool], why: st
         What is to be known where one is not, or where nothing holds.
     """
     if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     verdicts = [_judge(decision, rate, accept) for rate, decision in decisions.items()]
     verdict = _join(verdicts)
-    return Finding(tell_sizes(decisions), verdict, why="" if verdict is Verdict.REPRODUCED else why)
+    return ClaimResult(
+        tell_sizes(decisions), verdict, why="" if verdict is ClaimVerdict.REPRODUCED else why
+    )
 
 
 def hold_full(
     decisions: Decisions, share: float, accept: Callable[[int, int], bool], why: str = ""
-) -> Finding:
+) -> ClaimResult:
     """Hold the smallest buffers that hold and have a share of the most that the objective has."""
     if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     sizes = {rate: find_full(decision, share) for rate, decision in decisions.items()}
     told = ", ".join(f"{size or 'no'} KiB at {rate} Mbit/s" for rate, size in sizes.items())
     agrees = all(size is not None and accept(size, rate) for rate, size in sizes.items())
-    return Finding(told, decide(agrees), why="" if agrees else why)
+    return ClaimResult(told, decide(agrees), why="" if agrees else why)
 
 
-def compare_sizes(decisions: Decisions, others: Decisions, least: int, why: str = "") -> Finding:
+def compare_sizes(
+    decisions: Decisions, others: Decisions, least: int, why: str = ""
+) -> ClaimResult:
     """Hold that buffers are larger than others at so many rates, and smaller at none.
 
     Rates at which either has no recommended buffer count as equal.
     """
     if not decisions or not others:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     steps = [
         (one > other) - (one < other)
         for rate, decision in decisions.items()
@@ -107,7 +114,7 @@ def compare_sizes(decisions: Decisions, others: Decisions, least: int, why: str 
     ]
     verdict = decide(min(steps, default=0) >= 0 and sum(step > 0 for step in steps) >= least)
     told = f"{tell_sizes(decisions)}; for {tell_sizes(others)}"
-    return Finding(told, verdict, why="" if verdict is Verdict.REPRODUCED else why)
+    return ClaimResult(told, verdict, why="" if verdict is ClaimVerdict.REPRODUCED else why)
 
 
 def tell_sizes(decisions: Decisions) -> str:
@@ -187,7 +194,7 @@ def tell_ties(decisions: Decisions) -> str:
 def list_ties(decision: Decision) -> list[int]:
     """List the recommended buffer and those that tie with it, in KiB; nothing where none holds."""
     best = decision.chosen
-    if best.standing is not Standing.HOLDS or best.setting is None:
+    if best.standing is not Feasibility.HOLDS or best.setting is None:
         return []
     return [find_size(decision.find(number)) for number in (best.setting, *best.ties)]
 
@@ -217,16 +224,16 @@ def _make_axis(column: str) -> vl.X:
     )
 
 
-def _judge(decision: Decision, rate: int, accept: Callable[[int, int], bool]) -> Verdict:
+def _judge(decision: Decision, rate: int, accept: Callable[[int, int], bool]) -> ClaimVerdict:
     size = read_size(decision)
     if size is None:
-        undecided = decision.chosen.standing is Standing.UNDECIDED
-        return Verdict.UNDECIDED if undecided else Verdict.DIFFERS
+        undecided = decision.chosen.standing is Feasibility.UNDECIDED
+        return ClaimVerdict.UNDECIDED if undecided else ClaimVerdict.DIFFERS
     return decide(accept(size, rate))
 
 
-def _join(verdicts: Sequence[Verdict]) -> Verdict:
-    for verdict in (Verdict.DIFFERS, Verdict.UNDECIDED):
+def _join(verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
+    for verdict in (ClaimVerdict.DIFFERS, ClaimVerdict.UNDECIDED):
         if verdict in verdicts:
             return verdict
-    return Verdict.REPRODUCED
+    return ClaimVerdict.REPRODUCED

@@ -17,9 +17,8 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
+from headend.study import ClaimResult, ClaimVerdict, Decision, decide, decide_over_seeds
 from headend.study.airtime import CELL, DOCUMENT, DOCUMENT_TRANSFER, SECOND_US, Game
-from headend.study.claims import Finding, Verdict, decide
-from headend.study.deciding import Decision, decide_over_seeds
 
 #: What the curves are called, and their places in the palette.
 PRINTED, CORRECTED, RECKONED, CAPPED, SIMULATED, ANNOUNCED, DELAYED, NOMINAL = (
@@ -96,14 +95,14 @@ def read_lost(rows: pl.DataFrame, players: int, column: str = "lost") -> float |
 
 def judge_range(
     values: Sequence[float | None], limits: dict[str, Any], names: Sequence[str] = ("",)
-) -> Finding:
+) -> ClaimResult:
     """See whether values in Mb/s lie between `least` and `most` of the limits."""
     known = [(value, name) for value, name in zip(values, names, strict=True) if value is not None]
     if not known:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     agrees = all(limits.get("least", 0.0) <= value <= limits["most"] for value, _ in known)
     text = ", ".join(f"{value:.2f} Mb/s {name}".strip() for value, name in known)
-    return Finding(text, decide(agrees), why="" if agrees else limits.get("why", ""))
+    return ClaimResult(text, decide(agrees), why="" if agrees else limits.get("why", ""))
 
 
 def list_lost(points: pl.DataFrame, players: int, **place: Any) -> list[float]:
@@ -127,7 +126,7 @@ def compare_bound(points: pl.DataFrame, find_share: FindShare, **place: Any) -> 
 
 def tell_bound(found: dict[int, Decision]) -> str:
     """Put a comparison with a bound into words."""
-    agreeing = sum(one.verdict is Verdict.REPRODUCED for one in found.values())
+    agreeing = sum(one.verdict is ClaimVerdict.REPRODUCED for one in found.values())
     players = min(found, key=lambda number: found[number].mean)
     return (
         f"a bound for {agreeing} of {len(found)} numbers of players, least"

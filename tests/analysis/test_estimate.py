@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 from scipy.stats import t as student_t
 
 from headend._engine import student_t_quantile
-from headend.comparison.estimate import (
+from headend.analysis.estimate import (
     Estimate,
     bound_interval,
     estimate_difference,

@@ -12,27 +12,32 @@ import pytest
 import headend
 from headend.analysis.bottleneck import find_bottleneck, find_shared_bottleneck
 from headend.analysis.expect import parse_expectation
-from headend.analysis.grading import Finding, Grade
+from headend.analysis.facts import Action, KeptOut
+from headend.analysis.grading import Grade
 from headend.analysis.low_latency import (
-    advise_marking,
-    blame_sanctions,
     choose_aggregates,
     find_queue_of,
     gather_aggregates,
-    tell_low_latency,
-    tell_sanctions,
-    write_flow,
 )
 from headend.analysis.mib import find_histograms
+from headend.analysis.quality import FlowQuality
 from headend.analysis.queues import find_key, is_low_latency, name_queue_key, weigh_queues
-from headend.analysis.run_answer import answer_run
-from headend.analysis.verdict import judge
+from headend.analysis.sanctions import (
+    find_kept_out,
+    find_low_latency,
+    find_marking,
+    find_sanctioned,
+)
 from headend.cli.run import describe_result, print_result
 from headend.engine.columns import OPTIONAL_TABLES
 from headend.figures import draw_figures
 from headend.pages.page import write_report
 from headend.running.result import Result
 from headend.scenario.subjects import Vocabulary
+from headend.wording.facts import advise, describe_facts, summarize_facts
+from headend.wording.low_latency import write_flow
+from headend.wording.run import answer_run
+from headend.wording.verdict import judge
 from street import SECOND, _complete, _flow, _measures, _series, make_street
 
 LOW, CLASSIC = "cable.up_low_latency", "cable.up"
@@ -125,7 +130,7 @@ def make_home(*, sanctioned: int = 900, protected: bool = True, dscp: int = 45) 
     return result
 
 
-def _suffer(flow: str) -> Finding:
+def _suffer(flow: str) -> FlowQuality:
     finding = next(own for own in judge(make_home()).findings if own.flow == flow)
     return finding.__class__(**{**finding.__dict__, "grade": Grade.BAD})
 
@@ -167,7 +172,7 @@ def test_flows_are_gathered_by_the_queues_that_they_used() -> None:
 
 
 def test_the_verdict_names_who_was_sanctioned_and_why() -> None:
-    told = " ".join(tell_low_latency(make_home(), CLASSIC))
+    told = " ".join(describe_facts(find_low_latency(make_home(), CLASSIC)))
     assert (
         "game and flood use the low-latency queue cable.up_low_latency, which held packets 500 µs"
         " at the median and 1.25 ms at the 99th percentile (cable.up, the classic queue beside it,"
@@ -185,26 +190,28 @@ def test_the_verdict_names_who_was_sanctioned_and_why() -> None:
 
 def test_a_sanctioned_flow_that_has_most_of_the_classic_queue_is_told() -> None:
     home = make_home()
-    assert "In that queue" not in " ".join(tell_low_latency(home, CLASSIC))
+    assert "In that queue" not in " ".join(describe_facts(find_low_latency(home, CLASSIC)))
     few = pl.when(pl.col("flow") == "upload").then(200).otherwise("packets")
     home.tables["low_latency"] = home.low_latency.with_columns(packets=few)
-    home.found.clear()
+    home.cache.clear()
     told = "In that queue, 80 % of the packets sent are flood's: upload got the rest."
-    assert told in tell_low_latency(home, CLASSIC)
+    assert told in describe_facts(find_low_latency(home, CLASSIC))
 
 
 def test_of_protection_that_redirected_nothing_a_clause_is_told() -> None:
-    told = tell_low_latency(make_home(sanctioned=0), CLASSIC)
+    told = describe_facts(find_low_latency(make_home(sanctioned=0), CLASSIC))
     assert len(told) == 1
     assert told[0].endswith("queue protection redirected none.")
-    assert "protection" not in tell_low_latency(make_home(protected=False), CLASSIC)[0]
-    assert tell_sanctions(make_home(sanctioned=0), CLASSIC) == ""
+    assert (
+        "protection" not in describe_facts(find_low_latency(make_home(protected=False), CLASSIC))[0]
+    )
+    assert find_kept_out(make_home(sanctioned=0), CLASSIC) is None
 
 
 def test_sanctions_since_the_warm_up_have_no_first_one() -> None:
     home = make_home()
     home.manifest["warmup_ns"] = 1_499_000_000
-    told = " ".join(tell_low_latency(home, CLASSIC))
+    told = " ".join(describe_facts(find_low_latency(home, CLASSIC)))
     assert "to the classic queue cable.up from the end of the warm-up on:" in told
 
 
@@ -213,22 +220,22 @@ def test_another_aggregate_is_told_of_where_packets_wait() -> None:
     assert [one.low for one in choose_aggregates(home, "cable.down")] == [LOW]
     delays = [pl.lit(0.5e6).alias(name) for name in ("delay_p50_ns", "delay_p99_ns")]
     home.tables["queues"] = home.queues.with_columns(*delays)
-    home.found.clear()
+    home.cache.clear()
     assert choose_aggregates(home, "cable.down") == []
     assert [one.low for one in choose_aggregates(home, LOW)] == [LOW]
 
 
 def test_few_sanctions_are_called_bursts() -> None:
-    told = " ".join(tell_low_latency(make_home(sanctioned=30), CLASSIC))
+    told = " ".join(describe_facts(find_low_latency(make_home(sanctioned=30), CLASSIC)))
     assert "Only bursts of it were redirected." in told
-    assert tell_sanctions(make_home(sanctioned=30), CLASSIC) == ""
+    assert find_kept_out(make_home(sanctioned=30), CLASSIC) is None
 
 
 def test_a_tcp_sender_that_was_sanctioned_gets_other_advice() -> None:
     home = make_home()
     tcp = pl.when(pl.col("flow") == "flood").then(pl.lit("tcp")).otherwise("transport")
     home.tables["flows"] = home.flows.with_columns(transport=tcp)
-    told = " ".join(tell_low_latency(home, CLASSIC))
+    told = " ".join(describe_facts(find_low_latency(home, CLASSIC)))
     assert (
         "`--set link.cable.docsis.upstream.low_latency.queue_protection.score_threshold=…`" in told
     )
@@ -238,24 +245,26 @@ def test_a_tcp_sender_that_was_sanctioned_gets_other_advice() -> None:
 def test_an_empty_low_latency_queue_is_explained() -> None:
     home = make_home(protected=False)
     home.tables["low_latency"] = home.low_latency.filter(pl.col("queue") == CLASSIC)
-    assert tell_low_latency(home, CLASSIC)[0].startswith(
+    assert describe_facts(find_low_latency(home, CLASSIC))[0].startswith(
         "No packet was sent to the low-latency queue cable.up_low_latency"
     )
 
 
 def test_who_suffers_from_sanctions_hears_of_them() -> None:
-    blame = blame_sanctions(make_home(), _suffer("flood"))
-    assert blame is not None
-    assert blame.told == (
+    found = find_sanctioned(make_home(), _suffer("flood"))
+    assert found is not None
+    assert summarize_facts([found]) == (
         "queue protection sends 90 % of flood's packets to the classic queue cable.up, where"
         " packets wait 12 ms"
     )
-    assert blame.advice == (
+    assert found.remedies[0].action is Action.USE_CLASSIC
+    assert advise(found.remedies[0]) == (
         "Traffic that does not slow down for marks belongs in the classic queue, without ECT(1)"
         " and without DSCP 45."
     )
-    assert blame_sanctions(make_home(), _suffer("game")) is None
-    assert blame_sanctions(make_home(sanctioned=30), _suffer("flood")) is None
+    assert find_sanctioned(make_home(), _suffer("game")) is None
+    assert find_sanctioned(make_home(sanctioned=30), _suffer("flood")) is None
+    assert find_kept_out(make_home(), CLASSIC) == KeptOut("flood", 0.9, 0)
 
 
 def test_an_unmarked_flow_that_suffers_in_the_classic_queue_is_advised_to_mark_its_packets() -> (
@@ -265,11 +274,14 @@ def test_an_unmarked_flow_that_suffers_in_the_classic_queue_is_advised_to_mark_i
     moved = pl.when(pl.col("flow") == "game").then(pl.lit(CLASSIC)).otherwise("queue")
     home.tables["low_latency"] = home.low_latency.with_columns(queue=moved)
     home.tables["queue_protection"] = home.queue_protection.filter(pl.col("flow") != "game")
-    assert "`--set flow.game.dscp=45`" in advise_marking(home, CLASSIC, _suffer("game"))
-    assert advise_marking(make_home(dscp=0), CLASSIC, _suffer("game")) == ""
-    assert advise_marking(home, CLASSIC, _suffer("upload")) == ""
+    remedy = find_marking(home, CLASSIC, _suffer("game"))
+    assert remedy is not None
+    assert remedy.setting == "flow.game.dscp=45"
+    assert "`--set flow.game.dscp=45`" in advise(remedy)
+    assert find_marking(make_home(dscp=0), CLASSIC, _suffer("game")) is None
+    assert find_marking(home, CLASSIC, _suffer("upload")) is None
     home.tables["flows"] = home.flows.with_columns(throughput_bps=2e6)
-    assert advise_marking(home, CLASSIC, _suffer("game")) == ""
+    assert find_marking(home, CLASSIC, _suffer("game")) is None
 
 
 def test_runs_with_and_without_low_latency_are_compared_by_the_classic_queue() -> None:
@@ -360,7 +372,7 @@ def test_the_page_has_a_section_on_low_latency(tmp_path: Any) -> None:
     page = write_report([make_home()], tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<h2>Low latency</h2>" in page
     assert "<h3>cable.up_low_latency</h3>" in page
-    assert "900 (90 %)" in page
+    assert "900 (90 %)" in page.replace("\u00a0", " ")
     other = write_report([make_street(2)], tmp_path / "other.html").read_text(encoding="utf-8")
     assert "<h2>Low latency</h2>" not in other
 

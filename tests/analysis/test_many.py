@@ -16,9 +16,8 @@ from rich.console import Console
 import headend
 from headend.analysis.bottleneck import gather_queues
 from headend.analysis.queues import name_queue_key
-from headend.analysis.verdict import judge
 from headend.cli.main import app
-from headend.cli.tables import draw_members, draw_people, draw_queues, fit
+from headend.cli.tables import draw, fit
 from headend.comparison.comparison import Variant
 from headend.comparison.contrast import answer_comparison
 from headend.figures import draw_figures
@@ -28,7 +27,9 @@ from headend.figures.thinning import (
     thin_distributions,
 )
 from headend.pages.page import write_report
-from headend.scenario.groups import find_groups, label_member, order_naturally
+from headend.scenario.groups import MOST_LISTED, find_groups, label_member, order_naturally
+from headend.wording.flow_tables import tabulate_flows, tabulate_members, tabulate_queues
+from headend.wording.verdict import judge
 from street import make_street
 from vega_lite import check_panel
 
@@ -64,7 +65,7 @@ def test_names_are_ordered_by_their_numbers() -> None:
 
 
 def test_a_group_is_one_row_with_its_middle_and_its_worst() -> None:
-    parties = {party.name: party for party in judge(make_street(100)).parties}
+    parties = {party.name: party for party in judge(make_street(100)).groups}
     assert list(parties) == ["call", "web", "ping", "upload"]
     web = parties["web"]
     assert (web.label, web.worst.flow, web.middle.flow) == ("web ×100", "web.100", "web.51")
@@ -97,7 +98,7 @@ def test_a_comparison_says_how_many_suffer_in_each_run() -> None:
     answer = answer_comparison([Variant(street.label, [street]) for street in streets])
     assert answer.matrix is not None
     (web,) = (row for row in answer.matrix.rows if row.label == "web ×100")
-    assert [cell.number for cell in web.cells if cell] == ["51 of 100 suffer", "0 of 100 suffer"]
+    assert [cell.text for cell in web.cells if cell] == ["51 of 100 suffer", "0 of 100 suffer"]
 
 
 def test_queues_of_many_modems_are_one_row() -> None:
@@ -106,14 +107,14 @@ def test_queues_of_many_modems_are_one_row() -> None:
     assert parties["cable.home.*.up ×20"].worst["queue"] == "cable.home.20.up"
 
 
-def test_the_terminal_has_two_rows_for_a_group_and_ten_on_request() -> None:
+def test_a_group_has_two_rows_and_ten_on_request() -> None:
     street = make_street(1000)
     verdict = judge(street)
-    assert draw_people(verdict).row_count == 7
+    assert len(tabulate_flows(verdict.groups).rows) == 7
     # Two channels, then two rows for each of two groups.
-    assert draw_queues(street, "cable.home.7.up").row_count == 6
-    assert draw_queues(street, None, detail=True).row_count == 24
-    assert draw_members(verdict.parties[0]).row_count == 10
+    assert len(tabulate_queues(street, "cable.home.7.up").rows) == 6
+    assert len(tabulate_queues(street, None, MOST_LISTED).rows) == 24
+    assert len(tabulate_members(verdict.groups[0]).rows) == 10
 
 
 def test_detail_lists_the_worst_of_each_group(fake: Any, home_line: Path) -> None:
@@ -279,7 +280,7 @@ def test_the_real_engine_names_its_members_so() -> None:
         "flow": {"ping": {"application": "ping", "count": 12}},
     }  # fmt: skip
     result = headend.run(scenario)
-    assert [party.label for party in judge(result).parties] == ["ping ×12"]
+    assert [party.label for party in judge(result).groups] == ["ping ×12"]
     drawn = [panel.specify() for figure in draw_figures([result]) for panel in figure.panels]
     assert "ping ×12" in json.dumps(drawn, ensure_ascii=False)
 
@@ -305,7 +306,7 @@ def test_a_table_of_long_names_is_not_cut() -> None:
     street.tables["queues"] = street.queues.with_columns(rate_bps=rates)
     for width in (120, 100):
         console = Console(file=io.StringIO(), width=width)
-        console.print(fit(console, draw_queues(street, None)))
+        console.print(fit(console, draw(tabulate_queues(street, None))))
         text = console.file.getvalue()  # type: ignore[attr-defined]
         assert "…" not in text
         assert "200 Mbit/s" in text

@@ -9,12 +9,14 @@ import pytest
 
 import headend
 from headend.analysis.expect import parse_quantity_name
-from headend.analysis.grading import Finding, Grade, judge_flows
+from headend.analysis.grading import Grade
+from headend.analysis.quality import FlowQuality, judge_flows
 from headend.comparison.scores import score_runs
 from headend.engine.description import find_application
 from headend.figures.catalogue import draw_figures
 from headend.running.result import Result
 from headend.scenario.subjects import Vocabulary
+from headend.wording.flows import describe_experience
 
 LINE = """
 duration = "30 s"
@@ -49,7 +51,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Result]:
     return run(folder, flooded=False), run(folder, flooded=True)
 
 
-def judge(result: Result) -> dict[str, Finding]:
+def judge(result: Result) -> dict[str, FlowQuality]:
     return {finding.flow: finding for finding in judge_flows(result)}
 
 
@@ -64,9 +66,9 @@ def test_on_a_quiet_line_all_are_well(runs: tuple[Result, Result]) -> None:
     findings = judge(runs[0])
     for name in GAMES + VIDEOS:
         assert findings[name].grade is Grade.GOOD, findings[name]
-    assert "0 % lost or too late" in findings["quake3"].experience
+    assert "0 % lost or too late" in describe_experience(findings["quake3"])
     words = r"2[45](\.\d)? Mbit/s of video, frames in 1\d(\.\d)? ms, 0 % late or lost$"
-    assert re.match(words, findings["cloud_gaming"].experience)
+    assert re.match(words, describe_experience(findings["cloud_gaming"]))
 
 
 def test_behind_a_full_buffer_none_that_sends_upstream_is_well(
@@ -75,8 +77,8 @@ def test_behind_a_full_buffer_none_that_sends_upstream_is_well(
     findings = judge(runs[1])
     for name in (*GAMES, "conference", "video_call", "cloud_gaming"):
         assert findings[name].grade is Grade.BAD, findings[name]
-    assert "of the input late or lost, its delay " in findings["cloud_gaming"].experience
-    assert "late or lost" in findings["conference"].experience
+    assert "of the input late or lost, its delay " in describe_experience(findings["cloud_gaming"])
+    assert "late or lost" in describe_experience(findings["conference"])
 
 
 @pytest.mark.parametrize("way", ["up", "down"])

@@ -1034,7 +1034,7 @@ def test_a_fault_of_our_own_is_one_line_with_an_exit_code_of_its_own(
     def fail(*_: Any) -> None:
         raise KeyError("no such column")
 
-    monkeypatch.setattr("headend.analysis.verdict.judge", fail)
+    monkeypatch.setattr("headend.wording.verdict.judge", fail)
     answer = call("run", "home-line.toml", "--out", "out")
     assert answer.exit_code == 70
     assert answer.stderr.startswith("error: internal error, please report it: KeyError")

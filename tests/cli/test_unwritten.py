@@ -79,10 +79,10 @@ draw = "draw"
 ANALYSIS = """\
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import ClaimResult, ClaimVerdict
 
 def count(points, limits):
-    return Finding("as many as were run", Verdict.REPRODUCED)
+    return ClaimResult("as many as were run", ClaimVerdict.REPRODUCED)
 
 def draw(points):
     return [Panel("", vl.Chart(points).mark_point().encode(x="rtt:N", y="ping:Q"))]

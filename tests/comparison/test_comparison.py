@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import headend
+from headend.analysis.estimate import estimate_difference, estimate_mean, format_estimate
+from headend.analysis.ties import is_tie
 from headend.cli.main import app
 from headend.comparison.comparison import (
     ONE_SEED,
@@ -22,11 +24,9 @@ from headend.comparison.comparison import (
     explain_board,
     gather_variants,
 )
-from headend.comparison.estimate import estimate_difference, estimate_mean, format_estimate
-from headend.comparison.fates import judge_grid
+from headend.comparison.outcomes import judge_grid
 from headend.comparison.pooling import pool_histograms
-from headend.comparison.scores import Figure, mark_values, score_runs
-from headend.comparison.ties import is_tie
+from headend.comparison.scores import ScoredMetric, mark_values, score_runs
 from headend.design.seeds import choose_seeds
 from headend.figures import draw_figures
 from headend.figures.differences import _choose_domain, _cut
@@ -99,14 +99,14 @@ def test_pairing_removes_what_the_seeds_have_in_common() -> None:
     assert difference.mean == pytest.approx(-5)
 
 
-DELAY = Figure("queue", "delay p50", "time")
-MOS = Figure("call", "MOS p50", "number", rising=True, range=(1.0, 4.5))
+DELAY = ScoredMetric("queue", "delay p50", "time")
+MOS = ScoredMetric("call", "MOS p50", "number", rising=True, range=(1.0, 4.5))
 
 
-def mark(values: list[float], figure: Figure = DELAY) -> list[str]:
+def mark(values: list[float], metric: ScoredMetric = DELAY) -> list[str]:
     """Mark values of one seed, of delays in ms."""
-    unit = 1e6 if figure is DELAY else 1
-    return list(mark_values([{1: value * unit} for value in values], figure))
+    unit = 1e6 if metric is DELAY else 1
+    return list(mark_values([{1: value * unit} for value in values], metric))
 
 
 def test_best_and_worst_are_marked_and_ties_are_ties() -> None:
@@ -126,7 +126,7 @@ def test_a_value_alone_is_not_the_best_of_anything() -> None:
 
 
 def test_what_nobody_notices_is_a_tie() -> None:
-    loss = Figure("call", "lost", "ratio")
+    loss = ScoredMetric("call", "lost", "ratio")
     assert mark([0.0, 0.09]) == ["", ""]
     assert mark([0.0, 0.11]) == ["best", ""]
     assert mark([0.0, 0.0009], loss) == ["", ""]
@@ -173,8 +173,8 @@ def test_figures_are_those_that_the_applications_are_about(fake: Any, home_line:
 
 def test_of_a_group_the_middle_and_the_worst_are_compared() -> None:
     (scores,) = score_runs([make_street(100)])
-    worst = scores[Figure("web ×100", "page load p50, worst", "time")]
-    middle = scores[Figure("web ×100", "page load p50, in the middle", "time")]
+    worst = scores[ScoredMetric("web ×100", "page load p50, worst", "time")]
+    middle = scores[ScoredMetric("web ×100", "page load p50, in the middle", "time")]
     assert worst == pytest.approx(7e9)
     assert 1e9 < middle < worst
 
@@ -189,7 +189,7 @@ def test_differences_are_to_the_first_variant_by_common_seeds() -> None:
         Variant("a", [street("a", 1, 1.0), street("a", 2, 2.0), street("a", 3, 9.0)]),
         Variant("b", [street("b", 2, 1.0), street("b", 1, 0.5)]),
     ]
-    rows = {(row.figure.subject, row.figure.name): row for row in compare_figures(variants)}
+    rows = {(row.metric.subject, row.metric.name): row for row in compare_figures(variants)}
     base, other = rows["ping", "round trip p50"].cells
     assert base is not None
     assert other is not None

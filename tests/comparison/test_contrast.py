@@ -14,24 +14,26 @@ import pytest
 from click.testing import CliRunner
 
 import headend
-from headend.analysis.grading import Grade, judge_flows
-from headend.analysis.headline import Headline
-from headend.analysis.run_answer import answer_run
-from headend.analysis.verdict import gather_parties
+from headend.analysis.estimate import Bounds, estimate_mean
+from headend.analysis.flow_groups import gather_groups
+from headend.analysis.grading import Grade
+from headend.analysis.key_figure import KeyFigure
+from headend.analysis.quality import judge_flows
 from headend.cli.main import app
 from headend.comparison.comparison import Variant, gather_variants
 from headend.comparison.contrast import answer_comparison
-from headend.comparison.estimate import Bounds, estimate_mean
-from headend.comparison.fates import Fate, QueueFate, judge_grid
 from headend.comparison.grid import find_grid
+from headend.comparison.outcomes import FlowOutcome, QueueOutcome, judge_grid
 from headend.comparison.pooling import list_runs, pool_runs
-from headend.comparison.scores import Figure, mark_values
-from headend.comparison.telling import tell_grid, tell_tier
+from headend.comparison.scores import ScoredMetric, mark_values
+from headend.comparison.sentences import describe_grid, describe_tier
 from headend.design.factor import choose_main
 from headend.figures import draw_figures
 from headend.figures.thinning import merge_runs, merge_samples
+from headend.running.comparison import load_comparison
 from headend.running.experiment import compare
 from headend.text.quantity import Kind
+from headend.wording.run import answer_run
 from street import make_street
 from vega_lite import check_panel
 
@@ -89,6 +91,42 @@ def test_runs_make_a_grid_where_more_than_half_of_the_combinations_are_there() -
     assert not find_grid(vary({}, {"queue": "pie"})).is_several
 
 
+def test_a_comparison_keeps_its_design_and_is_read_back_by_it(
+    grid: headend.Comparison, tmp_path: Path
+) -> None:
+    folder = grid.save(tmp_path / "out", report=False)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (queue,), (rate,) = manifest["design"]["dimensions"]
+    assert (queue["path"], queue["role"], queue["labels"][1]) == ("queue", "choice", "docsis_pie")
+    assert (rate["path"], rate["role"]) == (RATE, "given")
+    assert manifest["design"]["seeds"] == [1, 2]
+    again = load_comparison([folder])
+    places = [run.manifest["place"] for run in again.results]
+    assert places[0] == places[1] == ["drop_tail limit 300 ms", "2 Mbit/s"]
+    for run in again.results:
+        run.manifest["overrides"] = []  # which a comparison does not read
+    tiers = ["upstream rate 2 Mbit/s", "upstream rate 8 Mbit/s"]
+    assert [tier.label for tier in again.grid.tiers] == tiers
+    again.rename(["FIFO", "PIE"])
+    assert again.grid.choice.labels == ("FIFO", "PIE")
+    assert again.results[0].label == "queue=FIFO, rate=2 Mbit/s"
+    named = load_comparison([again.save(tmp_path / "named", report=False)])
+    assert named.grid.choice.labels == ("FIFO", "PIE")
+
+
+def test_loose_runs_without_a_common_design_are_read_by_what_was_overridden(
+    grid: headend.Comparison, tmp_path: Path
+) -> None:
+    folder = grid.save(tmp_path / "out", report=False)
+    loose = load_comparison([folder])
+    for run in loose.results:
+        del run.manifest["design"], run.manifest["place"]
+    assert loose.grid.choice.labels == grid.grid.choice.labels
+    assert [tier.label for tier in loose.grid.tiers] == [tier.label for tier in grid.grid.tiers]
+    loose.rename(["FIFO", "PIE"])
+    assert loose.grid.choice.labels == ("FIFO", "PIE")
+
+
 def test_tables_over_seeds_are_means_and_runs_are_kept_for_what_is_drawn() -> None:
     runs = [make_street(4, strain=strain) for strain in (1.0, 3.0)]
     for seed, run in enumerate(runs):
@@ -143,10 +181,10 @@ def test_an_answer_says_who_is_hurt_what_is_best_and_what_it_costs(
     assert answer.why == "queue"
 
 
-def make_fate(headline: Headline, *values: float) -> Fate:
+def make_fate(key_figure: KeyFigure, *values: float) -> FlowOutcome:
     """Give a fate with a number for each seed."""
-    (party, *_) = gather_parties(judge_flows(make_street(2)))
-    return Fate(party, Grade.GOOD, headline, dict(enumerate(values, 1)))
+    (party, *_) = gather_groups(judge_flows(make_street(2)))
+    return FlowOutcome(party, Grade.GOOD, key_figure, dict(enumerate(values, 1)))
 
 
 @pytest.mark.parametrize(
@@ -167,21 +205,21 @@ def make_fate(headline: Headline, *values: float) -> Fate:
 def test_what_a_matrix_calls_a_difference_a_table_marks(
     kind: Kind, before: str, scale: Bounds | None, one: float, other: float
 ) -> None:
-    headline = Headline("it", one, kind, before)
-    differs = make_fate(headline, one).differs(make_fate(headline, other))
-    marks = mark_values([{1: one}, {1: other}], Figure("call", "it", kind, range=scale))
+    key_figure = KeyFigure("it", one, kind, before)
+    differs = make_fate(key_figure, one).differs(make_fate(key_figure, other))
+    marks = mark_values([{1: one}, {1: other}], ScoredMetric("call", "it", kind, range=scale))
     assert differs == ("best" in marks)
 
 
 def tell(
-    people: Mapping[str, Sequence[Fate]], delays: Sequence[float] = (), tiers: int = 1
+    people: Mapping[str, Sequence[FlowOutcome]], delays: Sequence[float] = (), tiers: int = 1
 ) -> tuple[str, ...]:
     """Give sentences on people under choices a, b, c …, with these median queue delays."""
     return tell_tiers([people] * tiers, delays)
 
 
 def tell_tiers(
-    tiers: Sequence[Mapping[str, Sequence[Fate]]], delays: Sequence[float] = ()
+    tiers: Sequence[Mapping[str, Sequence[FlowOutcome]]], delays: Sequence[float] = ()
 ) -> tuple[str, ...]:
     """Give the sentences on some people in each tier, at 1 Mbit/s, 2 Mbit/s and so on."""
     people = tiers[0]
@@ -193,31 +231,31 @@ def tell_tiers(
         named = zip(choices, variants, strict=True)
         variants = [Variant(name, variant.results) for name, variant in named]
     grid, found = judge_grid(variants)
-    queues = tuple(QueueFate(estimate_mean([delay]), None, 1e6) for delay in delays) or (
+    queues = tuple(QueueOutcome(estimate_mean([delay]), None, 1e6) for delay in delays) or (
         None,
     ) * len(choices)
     made = [
         replace(tier, people={name: tuple(fates) for name, fates in own.items()}, queues=queues)
         for tier, own in zip(found, tiers, strict=True)
     ]
-    return tell_grid(grid, made) if len(tiers) > 1 else tell_tier(grid, made[0])
+    return describe_grid(grid, made) if len(tiers) > 1 else describe_tier(grid, made[0])
 
 
-def make_call(mos: float, grade: Grade, word: str) -> Fate:
-    fate = make_fate(Headline("MOS", mos, "number", "MOS", is_rising=True), mos)
-    worst = replace(fate.party.worst, grade=grade, word=word, harm="late")
+def make_call(mos: float, grade: Grade, word: str) -> FlowOutcome:
+    fate = make_fate(KeyFigure("MOS", mos, "number", "MOS", is_rising=True), mos)
+    worst = replace(fate.party.worst, grade=grade, is_unusable=word == "unusable", symptom="late")
     return replace(fate, grade=grade, party=replace(fate.party, findings=(worst,)))
 
 
-def make_upload(rate: float) -> Fate:
-    fate = make_fate(Headline("goodput", rate, "rate", is_rising=True), rate)
+def make_upload(rate: float) -> FlowOutcome:
+    fate = make_fate(KeyFigure("goodput", rate, "rate", is_rising=True), rate)
     return replace(fate, grade=Grade.NONE)
 
 
-def make_ping(delay: float) -> Fate:
+def make_ping(delay: float) -> FlowOutcome:
     fate = make_call(4.0, Grade.GOOD, "good")
-    headline = Headline("95th percentile of the round trip", delay)
-    return replace(fate, headline=headline, values={1: delay})
+    key_figure = KeyFigure("95th percentile of the round trip", delay)
+    return replace(fate, key_figure=key_figure, values={1: delay})
 
 
 CALLS = (
@@ -378,10 +416,10 @@ def test_a_grid_compares_within_a_tier(grid: headend.Comparison) -> None:
     assert matrix.corner == "upstream rate\u00a0↓ queue"
     assert "Best: the lowest sum of grades; of equal sums, the highest rates" in matrix.note
     assert "Call: MOS of bad spells" in matrix.note
-    heads = [cell for row in matrix.rows if not row.inner for cell in row.cells if cell]
-    assert all(cell.number.startswith("queue ") and cell.number.endswith(" used") for cell in heads)
-    assert matrix.choices == ("drop_tail limit 300 ms", "docsis_pie")
-    assert [(row.label, row.inner) for row in matrix.rows] == [
+    heads = [cell for row in matrix.rows if row.place != "inner" for cell in row.cells if cell]
+    assert all(cell.text.startswith("queue ") and cell.text.endswith(" used") for cell in heads)
+    assert matrix.names == ("drop_tail limit 300 ms", "docsis_pie")
+    assert [(row.label, (row.place == "inner")) for row in matrix.rows] == [
         ("2 Mbit/s", False), ("call", True), ("upload", True),
         ("8 Mbit/s", False), ("call", True), ("upload", True),
     ]  # fmt: skip

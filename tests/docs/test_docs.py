@@ -13,8 +13,8 @@ import click
 import pytest
 
 import headend
-from headend.cli.compare import _parse_vary
 from headend.cli.main import app
+from headend.design.varying import parse_vary
 from headend.engine.columns import OPTIONAL_TABLES, TABLES
 from headend.engine.metrics import (
     CHANNEL_METRICS,
@@ -325,7 +325,7 @@ def _load(name: str, values: dict[str, Any]) -> None:
     for varied in values.get("vary") or ():
         if _is_placeholder(varied):
             continue
-        path, taken = _parse_vary(varied)
+        path, taken = parse_vary(varied)
         if path == "modem":
             continue  # files of the reader
         for value in taken:

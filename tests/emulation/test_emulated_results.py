@@ -11,28 +11,18 @@ import polars as pl
 import pytest
 
 from emulated import LATE, ON_TIME, make_emulated
-from headend.analysis.emulation import (
-    list_ends,
-    list_programs,
-    list_timing,
-    name_kind,
-    tell_caveats,
-    tell_real,
-    tell_source,
-    tell_untrustworthy,
-)
+from headend.analysis.diagnosis import find_reservations
 from headend.analysis.expect import parse_expectation
-from headend.analysis.grading import Grade, judge_flows
+from headend.analysis.facts import Untrustworthy
+from headend.analysis.grading import Grade, list_marks
 from headend.analysis.lateness import is_trustworthy
-from headend.analysis.marks import list_marks
-from headend.analysis.real_flows import list_real_flows
+from headend.analysis.quality import judge_flows
+from headend.analysis.queue_state import describe_queue
 from headend.analysis.round_trips import leave_out_round_trips
-from headend.analysis.run_answer import answer_run
-from headend.analysis.verdict import describe_queue, judge
 from headend.cli.run import describe_result, print_result
-from headend.comparison.caveats import tell_caveats_of, warn_of_variants
 from headend.comparison.comparison import gather_variants
 from headend.comparison.contrast import answer_comparison
+from headend.comparison.notes import tell_caveats_of, warn_of_variants
 from headend.comparison.pooling import pool_runs
 from headend.comparison.scores import score_runs
 from headend.engine.columns import OPTIONAL_TABLES
@@ -41,6 +31,20 @@ from headend.pages.page import write_report
 from headend.running.comparison import load_results
 from headend.running.result import Result
 from headend.scenario.subjects import Vocabulary
+from headend.wording.emulation import (
+    full_untrustworthy,
+    list_ends,
+    list_programs,
+    list_timing,
+    name_kind,
+    tell_real,
+    tell_source,
+)
+from headend.wording.facts import describe_facts
+from headend.wording.flows import describe_experience
+from headend.wording.real_flows import tabulate_real_flows
+from headend.wording.run import answer_run
+from headend.wording.verdict import judge
 
 OPEN = "Open loop: the recorded senders do not react to this queue."
 STALLED = (
@@ -62,7 +66,7 @@ def leave_alone(result: Result) -> Result:
 
 def test_a_run_on_time_is_answered_as_any_other() -> None:
     result = make_emulated()
-    assert tell_caveats(result) == ()
+    assert list(find_reservations(result)) == []
     assert answer_run(result).sentences[0].startswith("Call is unusable (MOS")
     assert name_kind(result) == "emulated in real time"
 
@@ -100,26 +104,25 @@ def test_what_no_number_is_to_be_believed_without_is_said_first_everywhere(
 
 def test_the_emulators_own_reason_goes_before_ours() -> None:
     why = "a stall of 100 ms is beyond the bound of 10 ms."
-    assert tell_untrustworthy(LATE | {"why": why}) == f"Not trustworthy: {why}"
-    assert (
-        tell_untrustworthy({"trustworthy": False}) == "Not trustworthy: it fell behind real time."
-    )
+    assert full_untrustworthy(Untrustworthy(LATE | {"why": why})) == f"Not trustworthy: {why}"
+    unknown = Untrustworthy({"trustworthy": False})
+    assert full_untrustworthy(unknown) == "Not trustworthy: it fell behind real time."
 
 
 def test_a_recording_under_other_settings_than_a_queue_names_them() -> None:
     changed = ["link.line.point_to_point.down.rate", "queue"]
     result = make_emulated(kind="open_loop", lateness=None, changed=changed)
-    assert tell_caveats(result) == (
+    assert describe_facts(find_reservations(result)) == [
         "Open loop: the recorded senders do not react to what was changed"
-        " (link.line.point_to_point.down.rate, queue).",
-    )
+        " (link.line.point_to_point.down.rate, queue)."
+    ]
 
 
 def test_real_programs_get_no_grade() -> None:
     result = make_emulated()
     found = next(own for own in judge_flows(result) if own.flow == "laptop")
     assert found.grade is Grade.NONE
-    assert found.experience == (
+    assert describe_experience(found) == (
         "9.54 Mbit/s down, TCP round trips of 109 ms at the median and 124 ms at the 95th"
         " percentile, 0.0902 % lost"
     )
@@ -135,7 +138,7 @@ def test_a_real_program_alone_is_answered_by_its_rates_and_round_trips() -> None
     assert answer.matrix
     cell = answer.matrix.rows[0].cells[0]
     assert cell
-    assert (cell.number, cell.note) == ("9.54 Mbit/s", "RTT 109 ms")
+    assert (cell.text, cell.note) == ("9.54 Mbit/s", "RTT 109 ms")
 
 
 @pytest.mark.parametrize(
@@ -150,37 +153,43 @@ def test_a_real_program_of_which_nothing_arrived_gets_no_grade_either(
         **{name: pl.lit(value, pl.Int64) for name, value in changed.items()}
     )
     (found,) = judge_flows(result)
-    assert (found.grade, found.experience, found.number) == (Grade.NONE, told, told)
+    assert (found.grade, describe_experience(found), found.number) == (Grade.NONE, told, told)
 
 
 def test_the_largest_flows_have_rows_and_the_rest_is_summed() -> None:
     result = make_emulated(flows=30)
-    listing = list_real_flows(result)
+    listing = tabulate_real_flows(result)
     assert listing
-    assert listing.texts == ("flow", "peer", "from port")
-    assert listing.numbers[:2] == ("IP down (MiB)", "IP up (KiB)")
+    assert listing.names[:2] == ("IP down (MiB)", "IP up (KiB)")
     assert len(listing.rows) == 21
-    assert listing.rows[0][:3] == ("TCP www.example.org", "198.18.1.1:443", "50000")
-    assert listing.rows[1][1] == "[fd00:6865:6164::101]:443"
-    assert listing.rows[2][0] == "UDP"
-    assert listing.rows[0][7] == "20.4 / 71.2 / 129"
-    assert listing.rows[2][7] == "–"
-    assert listing.rows[20][:3] == ("10 others", "", "")
+    labels = [row.heading for row in listing.rows]
+    assert (labels[0].text, labels[0].note) == (
+        "TCP www.example.org",
+        "198.18.1.1:443 from port 50000",
+    )
+    assert labels[1].note.startswith("[fd00:6865:6164::101]:443")
+    assert labels[2].text == "UDP"
+    assert listing.names[4].startswith("RTT")
+    trips = [cell and cell.text for cell in (row.cells[4] for row in listing.rows)]
+    assert (trips[0], trips[2]) == ("20.4 / 71.2 / 129", "–")
+    assert (labels[20].text, labels[20].note) == ("10 others", "")
     rest = result.real_flows.sort("bytes_down", descending=True)[20:]
-    assert listing.rows[20][8] == str(rest["retransmitted_down"].sum())
+    again = listing.rows[20].cells[5]
+    assert again
+    assert again.text == str(rest["retransmitted_down"].sum())
     # Nothing was marked, so that there is no such column.
-    assert listing.numbers[-1] == "dropped"
+    assert listing.names[-1] == "dropped"
 
 
 def test_one_flow_too_many_gets_a_row_of_its_own() -> None:
-    listing = list_real_flows(make_emulated(flows=21))
+    listing = tabulate_real_flows(make_emulated(flows=21))
     assert listing
     assert len(listing.rows) == 21
-    assert listing.rows[20][1]
+    assert listing.rows[20].heading.note
 
 
 def test_a_run_without_real_flows_has_no_list() -> None:
-    assert list_real_flows(make_emulated(flows=0)) is None
+    assert tabulate_real_flows(make_emulated(flows=0)) is None
 
 
 def test_marks_other_protocols_and_several_hosts_are_listed() -> None:
@@ -194,15 +203,17 @@ def test_marks_other_protocols_and_several_hosts_are_listed() -> None:
         rtt_mean_ns=pl.lit(float("nan")),
         rtt_max_ns=pl.lit(float("nan")),
     )
-    listing = list_real_flows(result)
+    listing = tabulate_real_flows(result)
     assert listing
-    assert [row[:3] for row in listing.rows] == [
-        ("laptop: ICMP", "198.18.1.1", ""),
-        ("phone: protocol 47", "fd00:6865:6164::101", ""),
+    assert [(row.heading.text, row.heading.note) for row in listing.rows] == [
+        ("laptop: ICMP", "198.18.1.1"),
+        ("phone: protocol 47", "fd00:6865:6164::101"),
     ]
-    assert listing.numbers[-1] == "marked"
-    assert not any(name.startswith("RTT") for name in listing.numbers)
-    assert listing.rows[0][-1] == "3"
+    assert listing.names[-1] == "marked"
+    assert not any(name.startswith("RTT") for name in listing.names)
+    marked = listing.rows[0].cells[-1]
+    assert marked
+    assert marked.text == "3"
 
 
 def test_what_ran_where_is_told_with_its_end() -> None:
@@ -254,9 +265,9 @@ def test_a_flow_that_went_on_after_a_pause_is_told_apart() -> None:
         pl.lit(ends[name], pl.Int64 if name.endswith("port") else pl.String).alias(name)
         for name in ("host_address", "host_port", "peer_address", "peer_port")
     )
-    listing = list_real_flows(result)
+    listing = tabulate_real_flows(result)
     assert listing
-    assert [row[0] for row in listing.rows] == [
+    assert [row.heading.text for row in listing.rows] == [
         "TCP www.example.org",
         "TCP www.example.org (same ports again)",
     ]
@@ -268,9 +279,9 @@ def test_a_rest_of_fragments_has_no_port() -> None:
     result.tables["real_flows"] = result.real_flows.with_columns(
         host_port=pl.lit(0, pl.Int64), peer_port=pl.lit(0, pl.Int64), protocol=pl.lit("udp")
     )
-    listing = list_real_flows(result)
+    listing = tabulate_real_flows(result)
     assert listing
-    assert listing.rows[0][1:3] == ("198.18.1.1 (fragments)", "")
+    assert listing.rows[0].heading.note == "198.18.1.1 (fragments)"
 
 
 def test_round_trips_are_left_out_in_open_loop_and_that_is_said(tmp_path: Path) -> None:
@@ -280,9 +291,9 @@ def test_round_trips_are_left_out_in_open_loop_and_that_is_said(tmp_path: Path) 
     assert result.samples.filter(flow="laptop", measure="rtt").is_empty()
     assert result.real_flows["rtt_max_ns"].is_nan().all()
     assert "round trips are not measured in open loop" in tell_real(result)[0]
-    listing = list_real_flows(result)
+    listing = tabulate_real_flows(result)
     assert listing
-    assert not any(name.startswith("RTT") for name in listing.numbers)
+    assert not any(name.startswith("RTT") for name in listing.names)
     page = write_report([result], tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Round trips are not measured in open loop." in page
     vocabulary = Vocabulary({"laptop": "real"}, ["line.down"])
@@ -318,7 +329,7 @@ def test_the_delay_of_a_real_program_is_told_with_its_direction() -> None:
     assert matrix
     cell = matrix.rows[0].cells[1]
     assert cell
-    assert cell.number.startswith("↓ ")
+    assert cell.text.startswith("↓ ")
     assert matrix.note == "↑ up, ↓ down: the one-way delay of the slower direction."
 
 
@@ -345,7 +356,7 @@ def test_rates_of_both_directions_say_so() -> None:
     result = leave_alone(make_emulated())
     result.tables["flows"] = result.flows.with_columns(goodput_bps=pl.lit(386.5))
     (found,) = judge_flows(result)
-    assert (found.number, found.experience[:38]) == (
+    assert (found.number, describe_experience(found)[:38]) == (
         "773 bit/s both ways",
         "386 bit/s down and 386 bit/s up, TCP r",
     )
@@ -396,7 +407,7 @@ def test_a_comparison_has_the_round_trips_of_real_programs_and_weighs_them() -> 
     )
     assert answer.matrix
     row = next(one for one in answer.matrix.rows if one.label == "laptop RTT")
-    assert [cell.number for cell in row.cells if cell] == ["218 ms", "109 ms"]
+    assert [cell.text for cell in row.cells if cell] == ["218 ms", "109 ms"]
     assert answer.matrix.note.startswith("One run has no interval; run each again with --seed 2")
     names = {(own.subject, own.name) for own in score_runs([slow])[0]}
     assert ("laptop", "goodput") in names

@@ -5,11 +5,13 @@ from __future__ import annotations
 import pytest
 
 import headend
-from headend.analysis.grading import Finding, Grade, judge_flows
+from headend.analysis.grading import Grade
+from headend.analysis.quality import FlowQuality, judge_flows
 from headend.comparison.scores import score_runs
 from headend.engine.description import find_application
 from headend.figures import draw_figures
 from headend.running.result import Result
+from headend.wording.flows import describe_experience
 
 EVENING = """
 title = "An evening"
@@ -47,7 +49,7 @@ def evening(tmp_path_factory: pytest.TempPathFactory) -> Result:
     return headend.run(path)
 
 
-def find(result: Result, flow: str) -> Finding:
+def find(result: Result, flow: str) -> FlowQuality:
     return next(finding for finding in judge_flows(result) if finding.flow == flow)
 
 
@@ -63,14 +65,14 @@ def test_findings_say_what_somebody_meets(evening: Result) -> None:
     live, rpm, speed, probe, seed = (
         find(evening, flow) for flow in ("live", "rpm", "test", "probe", "seed")
     )
-    assert live.experience.startswith("starts in ")
-    assert "Mbit/s" in live.experience
+    assert describe_experience(live).startswith("starts in ")
+    assert "Mbit/s" in describe_experience(live)
     # The upstream's queue holds up to 200 ms beside 20 ms of path: 60 s over 0.2 s are 300 round
     # trips.
     assert rpm.grade in (Grade.POOR, Grade.BAD)
-    assert rpm.experience.startswith("round trips a minute: up ")
+    assert describe_experience(rpm).startswith("round trips a minute: up ")
     assert speed.grade is Grade.NONE
-    assert speed.experience.startswith("a test shows 1")
+    assert describe_experience(speed).startswith("a test shows 1")
     assert probe.grade in (Grade.FAIR, Grade.POOR)
     assert seed.grade is Grade.NONE
 

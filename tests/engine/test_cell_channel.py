@@ -8,7 +8,7 @@ import pytest
 
 import headend
 from headend.analysis.channels import gather_channels
-from headend.analysis.verdict import judge, note_comparison
+from headend.wording.verdict import judge, note_comparison
 
 #: A cell with a download whose window always waits in it.
 CELL: dict[str, Any] = {

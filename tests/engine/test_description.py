@@ -15,7 +15,8 @@ import pytest
 import headend
 from headend import _engine
 from headend.analysis import expect
-from headend.analysis.grading import judge_flows
+from headend.analysis.grading import list_marks
+from headend.analysis.quality import judge_flows
 from headend.comparison.scores import score_runs
 from headend.engine import metrics
 from headend.engine.columns import TABLES
@@ -23,9 +24,11 @@ from headend.engine.description import describe, find_application, find_queue, l
 from headend.engine.vocabulary import list_choices
 from headend.errors import InputError
 from headend.figures import draw_figures
+from headend.recommendation.people import list_demands
 from headend.running.result import Result
 from headend.scenario import lookup
 from headend.scenario.subjects import Vocabulary
+from headend.wording.flows import describe_experience
 
 
 def test_it_describes_all_queues_and_applications_that_scenarios_may_name() -> None:
@@ -54,6 +57,7 @@ def test_no_two_figures_of_comparisons_have_one_title() -> None:
     [
         ("adaptive", {"video_call"}),
         ("bulk", {"bulk"}),
+        ("distant", {"bulk", "web"}),
         ("game", {"game", "half_life", "lld_game", "quake3"}),
         ("greedy", {"bulk", "speed_test"}),
         ("probe", {"ping"}),
@@ -62,6 +66,21 @@ def test_no_two_figures_of_comparisons_have_one_title() -> None:
 )
 def test_applications_have_the_properties_that_they_declare(trait: str, names: set[str]) -> None:
     assert set(list_applications(trait)) == names
+
+
+def test_every_demand_is_of_a_number_that_is_graded() -> None:
+    demands = {name: list_demands("it", name) for name in describe().applications}
+    kinds = [kind for kind in describe().measures.values() if kind.demand]
+    marks = {f"{mark.metric}" for name in demands for mark in list_marks(name)}
+    assert {f"{kind.name}.{(kind.demand or [''])[0]}" for kind in kinds} <= marks
+    assert demands["cloud_gaming"] == ["it.missed.mean <= 5 %", "it.frames_late.mean <= 5 %"]
+    assert demands["voice"] == ["it.mos.p5 >= 4.0"]
+    assert demands["bulk"] == demands["real"] == []
+
+
+def test_an_application_sends_where_the_engine_lets_it_by_default() -> None:
+    ways = {name: app.direction for name, app in describe().applications.items()}
+    assert (ways["bulk"], ways["web"], ways["voice"]) == ("up", "down", "both")
 
 
 def test_an_application_reports_nothing_but_what_it_declares() -> None:
@@ -111,6 +130,8 @@ PULSE: dict[str, Any] = {
     "felt": "later",
     "place": 255,
     "compared_by": [["beat p95", "p95"]],
+    "figure": None,
+    "demand": ["p95", "good"],
     "chart": {
         "name": "beats",
         "title": "Beats",
@@ -163,7 +184,7 @@ def test_a_measure_of_a_new_application_is_judged_compared_drawn_found_and_expec
     beating: Result,
 ) -> None:
     (finding,) = judge_flows(beating)
-    assert finding.experience.endswith("; beat p95 3 ms")
+    assert describe_experience(finding).endswith("; beat p95 3 ms")
     (scores,) = score_runs([beating])
     compared = {(figure.subject, figure.name): value for figure, value in scores.items()}
     assert compared["monitor", "beat p95"] == 3e6

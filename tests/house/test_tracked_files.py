@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-#: The largest file that is no surprise, in bytes; .pre-commit-config.yaml has the same.
+#: The largest file that is no surprise, in bytes; .pre-commit-config.yaml checks the same.
 LARGEST = 400_000
 
 #: What is larger, and why.

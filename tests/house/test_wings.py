@@ -1,6 +1,7 @@
 """Tests of python/headend's order: an import goes down the wings, and none goes in a circle."""
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -26,6 +27,7 @@ ORDER = (
     "design",
     "results",
     "analysis",
+    "wording",
     "comparison",
     "figures",
     "pages",
@@ -135,6 +137,16 @@ def test_every_folder_is_a_wing() -> None:
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     files = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__"}
     assert folders | files | {"_engine"} == set(ORDER)
+
+
+def test_the_documents_list_the_wings_in_their_order() -> None:
+    wings = [name for name in ORDER if (PACKAGE / name / "__init__.py").exists()]
+    root = Path(__file__).parents[2]
+    table = (root / "docs/architecture.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)/` \|", table.split("| wing |")[1], re.MULTILINE) == wings
+    text = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    listed = text.split("Its folders stand in one order")[1].split(". ")[0]
+    assert re.findall(r"`(\w+)`", listed) == wings
 
 
 def test_an_import_inside_a_function_counts(tmp_path: Path) -> None:

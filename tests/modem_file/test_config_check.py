@@ -12,6 +12,7 @@ from headend.modem_file import rules
 from headend.modem_file.check import check
 from headend.modem_file.document import read_document
 from headend.modem_file.finding import SEVERITIES, Finding
+from headend.modem_file.rules import integrity
 from modem_files import (
     DOWN,
     SECRET,
@@ -236,6 +237,14 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
         "classifier_never", "error", "22.9.9",
         build(classifier(22, 1, 1, tlv(9, u16(9, 5061), u16(10, 5060)))),
     ),
+    "user priorities in the wrong order": (
+        "classifier_never", "error", "22.11.1",
+        build(classifier(22, 1, 1, tlv(11, tlv(1, b"\x07\x05")))),
+    ),
+    "a source address of a group": (
+        "classifier_never", "error", "22.10.2",
+        build(classifier(22, 1, 1, tlv(10, tlv(2, b"\x01\x00\x5e\x00\x00\x01")))),
+    ),
     "two classifiers for the same packets": (
         "classifiers_compete", "warning", "22[2]",
         build(
@@ -456,16 +465,26 @@ def test_no_rule_finds_its_fault_in_a_sound_file(rule: str) -> None:
 def list_rules() -> dict[str, set[str]]:
     """The names of the rules, with the severities that their findings may have."""
     found: dict[str, set[str]] = {}
+
+    def note(name: ast.expr, severity: ast.expr) -> None:
+        told = {one.value for one in ast.walk(severity) if isinstance(one, ast.Constant)}
+        found.setdefault(ast.literal_eval(name), set()).update(
+            str(one) for one in told if one in SEVERITIES
+        )
+
     folder = Path(rules.__file__).parent
     for path in folder.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding":
-                severity, name = node.args[:2]
-                told = {
-                    one.value for one in ast.walk(severity) if isinstance(one, ast.Constant)
-                } & set(SEVERITIES)
-                found.setdefault(ast.literal_eval(name), set()).update(map(str, told))
-    return found
+            if isinstance(node, ast.FunctionDef) and node.decorator_list:
+                (made,) = node.decorator_list
+                assert isinstance(made, ast.Call)
+                severity, name = made.args[:2]
+                note(name, severity)
+                for one in ast.walk(node):
+                    if isinstance(one, ast.Call) and getattr(one.func, "id", "") == "Found":
+                        own = {word.arg: word.value for word in one.keywords}
+                        note(own.get("rule", name), own.get("severity", severity))
+    return found | {name: {severity} for severity, name, _ in integrity.STATES.values()}
 
 
 def test_every_rule_is_tested_and_documented() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headend.modem_file.diff import Change, diff
-from headend.modem_file.show import Overview, describe
+from headend.modem_file.show import HEADINGS, describe
 from modem_files import (
     DOWN,
     SECRET,
@@ -231,7 +231,7 @@ def test_a_file_at_a_glance() -> None:
     seen = describe(data, SECRET)
     assert seen.title == f"Cable modem, {len(data)} B"
     assert seen.mic_words == ("CM MIC right", "CMTS MIC right")
-    cells = dict(zip(Overview.HEADINGS, seen.flows[0].cells(), strict=True))
+    cells = dict(zip(HEADINGS.values(), seen.flows[0].cells(), strict=True))
     assert cells == {
         "flow": "up 1",
         "class": "–",

@@ -7,7 +7,7 @@ import pytest
 from headend.errors import InputError
 from headend.modem_file.diff import diff
 from headend.modem_file.document import read_document
-from headend.modem_file.editing import carry_low_latency, carry_queue, write_document
+from headend.modem_file.editing import carry_low_latency, carry_queue
 from headend.modem_file.export import write_for
 from headend.modem_file.integrity import sign, verify
 from headend.modem_file.settings import Settings, read_settings
@@ -44,13 +44,6 @@ def settings_of(content: bytes) -> Settings:
 
 def changed(old: bytes, new: bytes) -> set[str | None]:
     return {change.path for change in diff(old, new)}
-
-
-@pytest.mark.parametrize(
-    "content", [build(), build(u8(76, 1), up=UP + flow(24)), LOW_LATENCY, b"\x03\x05"]
-)
-def test_a_document_is_written_as_it_was_read(content: bytes) -> None:
-    assert write_document(read_document(content)) == content
 
 
 def test_bounds_of_the_buffer_that_the_setting_does_not_have_go() -> None:
@@ -92,8 +85,8 @@ def test_rates_of_a_flow_move_to_the_aggregate_whatever_their_unit() -> None:
     assert classic.rate is classic.peak is classic.burst is classic.rate_unit is None
     assert classic.priority is not None
     assert classic.priority.value == 2
-    aggregate = settings.find_aggregate(classic)
-    assert aggregate is not None
+    assert classic.aggregate is not None
+    aggregate = settings.aggregates[classic.aggregate]
     assert aggregate.rate is not None
     assert aggregate.peak is not None
     assert (aggregate.rate.value, aggregate.peak.value) == (10_000_000, 20_000_000)

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 import headend
-from headend.modem_file.delay import find_protection, find_ramp
 from headend.modem_file.diff import diff
 from headend.modem_file.document import read_document
 from headend.modem_file.settings import read_settings
@@ -90,9 +89,9 @@ def test_thresholds_are_those_of_the_specification(
 ) -> None:
     settings = read_settings(read_document(pair(joins=aggregate(rate=rate))))
     ((one, flow_of_it),) = settings.list_low_latency()
-    ramp = find_ramp(flow_of_it, settings)
-    assert (ramp.low, ramp.high) == (least, most)
-    protection = find_protection(one, flow_of_it, settings)
+    assert (flow_of_it.ramp.low, flow_of_it.ramp.high) == (least, most)
+    protection = one.queue_protection
+    assert protection is not None
     assert (protection.latency, protection.score) == (most, 4e6)
     assert protection.drain == pytest.approx(3_906_250)
 

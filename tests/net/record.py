@@ -214,13 +214,14 @@ def read_page(path: Path, folder: Path) -> str:
 
 
 def read_tables(results: Path) -> str:
-    """Give a hash of each table below a folder of results."""
+    """Give a hash of each table below a folder of results; kept points are named by the engine."""
     lines = []
     for path in sorted(results.rglob("*.parquet")):
         table = pl.read_parquet(path)
         digest = hashlib.sha256(f"{table.schema}\n{table.write_json()}".encode()).hexdigest()
-        lines.append(f"{path.relative_to(results)} {table.height} {digest[:16]}")
-    return "\n".join(lines) + "\n"
+        name = path.relative_to(results)
+        lines.append(f"{'point' if 'points' in name.parts else name} {table.height} {digest[:16]}")
+    return "\n".join(sorted(lines)) + "\n"
 
 
 def record(keep: Path, only: str = "") -> dict[str, dict[str, str | int]]:

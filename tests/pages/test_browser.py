@@ -1,7 +1,7 @@
 """Pages in a real browser: no error, no request, no overflow, and the answer on the first screen.
 
 Chromium is started once, and the pages are made once, by the commands that people type. What a
-page's first screen must hold is what headend/analysis/answer.py and first_screen.html.j2 say.
+page's first screen must hold is what headend/wording/answer.py and first_screen.html.j2 say.
 """
 
 from __future__ import annotations

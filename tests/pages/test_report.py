@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import headend
+from headend.analysis.measures import MeasureInfo
 from headend.figures import draw_figures
 from headend.figures import vegalite as vl
 from headend.figures.export import write_figures
@@ -21,12 +22,11 @@ from headend.figures.figure import Figure, Panel
 from headend.figures.theme import PALETTE
 from headend.figures.thinning import thin_distributions
 from headend.pages.charts import embed_json
-from headend.pages.comparison import find_differences
+from headend.pages.comparison import tabulate_differences
 from headend.pages.page import bundle_libraries
 from headend.running.experiment import compare
 from headend.running.result import Result
 from headend.sweeps.figure import name_measure
-from headend.sweeps.shown import Shown
 from vega_lite import check_panel
 
 
@@ -216,7 +216,9 @@ def test_a_thinned_distribution_keeps_its_percentiles(fake: Any, home_line: Path
 def test_differences_name_only_what_differs() -> None:
     one = {"seed": 1, "link": {"a": {"queue": "x", "rate": 1}}}
     two = {"seed": 1, "link": {"a": {"queue": {"y": {"target": "5 ms"}}, "rate": 1}}}
-    assert find_differences([one, two]) == [
+    table = tabulate_differences([("a", one), ("b", two)])
+    assert table.names == ("a", "b")
+    assert [(row.label, [cell and cell.text for cell in row.cells]) for row in table.rows] == [
         ("link.a.queue", ["x", "–"]),
         ("link.a.queue.y.target", ["–", "5 ms"]),
     ]
@@ -233,7 +235,7 @@ def test_files_of_both_ways_are_told_apart_by_name(tmp_path: Path) -> None:
 def test_a_sweeps_axis_says_what_it_measures() -> None:
     def name(measure: str, direction: str | None, metric: str, unit: str = "") -> str:
         rows = pl.DataFrame({"subject": ["call"], "direction": [direction], "metric": [metric]})
-        return name_measure(rows, Shown(measure, "number"), unit)
+        return name_measure(rows, MeasureInfo(measure, "number"), unit)
 
     assert name("quality", None, "mos.mean") == "quality: MOS, mean"
     assert name("call", None, "mos.mean") == "call: MOS, mean"

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 
 from headend.cli.main import app
 from headend.errors import InputError
+from headend.recommendation.candidate import CHOOSABLE, Feature
 from headend.recommendation.conditions import read_wish_of
 from headend.recommendation.experiment import run_request
-from headend.recommendation.feature import CHOOSABLE, Feature
 from headend.recommendation.people import KNOWN, ROUND_TRIP, list_demands, make_people
 from headend.recommendation.reading import read_request
 from headend.recommendation.request import SEEDS, Request
@@ -331,7 +331,9 @@ def test_every_demand_is_of_a_quantity_that_the_application_has() -> None:
         vocabulary = Vocabulary.from_scenario(read_scenario(scenario).load().scenario)
         demands = list_demands("own", application)
 
-        assert len(read_wish_of(demands, "", tier, flows, vocabulary).hold) == len(demands) > 0
+        assert (
+            len(read_wish_of(demands, "", tier, flows, vocabulary).constraints) == len(demands) > 0
+        )
 
 
 @pytest.mark.parametrize(
@@ -451,7 +453,7 @@ def find_bound(text: str, tier: Tier | None = None) -> str:
     own = tier or asked.tiers[0]
     scenario = read_scenario(asked.write_scenario(own, asked.list_candidates(own)[0]))
     vocabulary = Vocabulary.from_scenario(scenario.load().scenario)
-    (hold,) = read_wish_of(asked.conditions, "", own, asked.people.flows, vocabulary).hold
+    (hold,) = read_wish_of(asked.conditions, "", own, asked.people.flows, vocabulary).constraints
     return hold.limit
 
 
@@ -508,7 +510,7 @@ def test_more_than_the_sustained_rate_can_be_expected_up_to_the_peak_rate() -> N
     scenario = {"link": {"cable": {"docsis": tier.link}}, "flow": flows}
     vocabulary = Vocabulary.from_scenario(read_scenario(scenario).load().scenario)
 
-    assert read_wish_of(["upload.goodput >= 160 %"], "", tier, flows, vocabulary).hold
+    assert read_wish_of(["upload.goodput >= 160 %"], "", tier, flows, vocabulary).constraints
     with pytest.raises(InputError, match="8 Mbit/s at its peak, and 5 Mbit/s sustained"):
         read_wish_of(["upload.goodput >= 161 %"], "", tier, flows, vocabulary)
 
@@ -908,6 +910,6 @@ def test_there_can_be_most_of_a_sum_of_several_uploads() -> None:
 
     (decision,) = run_request(asked).decisions
 
-    assert decision.conclusion.objective is not None
-    assert decision.conclusion.objective.about.measure == "clip.goodput + photos.goodput"
+    assert decision.objective is not None
+    assert decision.objective.info.name == "clip.goodput + photos.goodput"
     assert decision.recommended is not None

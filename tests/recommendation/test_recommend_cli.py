@@ -16,8 +16,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from headend.cli.main import app
-from headend.cli.recommendation import find_exit_code
-from headend.recommendation.folder import load_recommendation
+from headend.recommendation.candidate import order_candidates
+from headend.recommendation.result import load_recommendation
 
 #: A tier whose settings differ enough that two short runs tell them apart.
 TIER = (
@@ -100,10 +100,11 @@ def test_full_prints_a_row_for_every_setting_with_its_values(kept: Path) -> None
     shown = call(str(kept), "--full", columns=200).stdout
     rows = [line for line in shown.splitlines() if line[:2] in ("✓ ", "~ ", "✗ ")]
     assert len(rows) == len(decision.candidates) + 1  # and the line that explains the signs
-    for row, candidate in zip(rows, decision.candidates, strict=False):
-        assert row[2:].startswith(candidate.label)
-    assert sum(", recommended" in row for row in rows) == 1
-    assert "upload.goodput (Mbit/s)" in shown
+    order = order_candidates(decision.candidates)
+    for row, number in zip(rows, order, strict=False):
+        assert row[2:].startswith(decision.find(number).label)
+    assert sum(line.startswith("recommended") for line in shown.splitlines()) == 1
+    assert "upload rate (Mbit/s)" in shown
     assert "--full" not in shown
 
 
@@ -162,7 +163,7 @@ def test_a_page_that_cannot_be_written_costs_only_the_page(
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("headend.recommendation.folder.write_own_page", refuse)
+    monkeypatch.setattr("headend.recommendation.page.write_recommendation_page", refuse)
     answer = call(str(kept), "--prefer", "least page.page_load_time.p50")
     assert answer.exit_code == 2
     assert "✓ recommended" in answer.stdout
@@ -185,13 +186,15 @@ def test_tables_are_written_as_csv(kept: Path) -> None:
     assert call(str(kept), "--csv", "tables", "--force").exit_code == 0
 
 
-def test_a_failed_point_makes_the_exit_code_1(kept: Path) -> None:
+def test_a_failed_point_makes_the_exit_code_1(kept: Path, tmp_path: Path) -> None:
     result = load_recommendation(kept)
-    assert find_exit_code(result, []) == 0
     table = result.table.with_columns(
         error=pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("no memory")).otherwise("error")
     )
-    assert find_exit_code(replace(result, table=table), []) == 1
+    replace(result, table=table).write(tmp_path)
+    answer = call(str(tmp_path), "--quiet")
+    assert (answer.exit_code, answer.stdout) == (1, "")
+    assert answer.stderr.startswith("failed: ")
 
 
 def test_an_interruption_keeps_the_points_and_says_so(

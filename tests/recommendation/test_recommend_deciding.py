@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headend.recommendation import Recommendation, recommend
 from headend.recommendation.page import render_recommendation
-from headend.recommendation.telling import tell_tier
+from headend.recommendation.sentences import describe_tier
 
 SHORT = {"duration": "16 s", "warmup": "4 s"}
 
@@ -28,7 +28,7 @@ def test_nothing_is_recommended_where_the_objective_has_no_value() -> None:
     found = ask("call.mos.p5 >= 3.5", "least page.page_load_time.p50", traffic="call, page", **late)
     (decision,) = found.decisions
     assert decision.chosen.setting is None
-    first, *_ = tell_tier(decision)
+    first, *_ = describe_tier(decision)
     assert first.startswith("Nothing can be recommended: page load time (median) has no value")
     assert first in render_recommendation(found).replace("\N{NO-BREAK SPACE}", " ")
 
@@ -37,18 +37,18 @@ def test_a_condition_can_be_on_a_queue_that_only_some_settings_have() -> None:
     (decision,) = ask("cable.up_low_latency.delay.p99 <= 50 ms").decisions
     assert decision.recommended
     assert decision.find(decision.recommended).label == "low latency"
-    able = [own for own in decision.chosen.line if decision.conclusion.is_able(own)]
+    able = [own for own in decision.chosen.among if decision.is_able(own)]
     assert {str(decision.find(own).feature) for own in able} == {"low-latency"}
 
 
 def test_without_a_condition_or_an_objective_the_sentences_say_so() -> None:
     found = recommend(upstream="5 Mbit/s", traffic="upload", seeds=2, set=SHORT)
     (upload,) = found.decisions
-    number = len(upload.chosen.line)
-    assert (
-        f": of {number} settings, it has the most upload rate to within 5 %" in tell_tier(upload)[0]
+    number = len(upload.chosen.among)
+    assert f". {number} settings were tried; " in describe_tier(upload)[0]
+    assert found.answer.sentences[-1] == (
+        "This has the highest upload rate, within 5 % of the best."
     )
-    assert found.answer.sentences[-1] == "This has the most upload rate to within 5 %."
     (call,) = recommend(
         upstream="5 Mbit/s",
         traffic="call",
@@ -57,7 +57,9 @@ def test_without_a_condition_or_an_objective_the_sentences_say_so() -> None:
         seeds=2,
         set=SHORT,
     ).decisions
-    assert tell_tier(call)[0].endswith(
-        f": of {len(call.chosen.line)} settings, which all keep what must hold, it is the smallest"
+    assert call.recommended
+    label = call.find(call.recommended).label
+    assert describe_tier(call)[0].endswith(
+        f". All {len(call.chosen.among)} settings meet all conditions; {label} is the smallest"
         " buffer."
     )

@@ -17,9 +17,8 @@ from headend.modem_file.diff import diff
 from headend.modem_file.document import read_document
 from headend.modem_file.integrity import verify
 from headend.modem_file.settings import read_settings
-from headend.recommendation.candidate import Candidate
+from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.experiment import prepare_tier
-from headend.recommendation.feature import Feature
 from headend.recommendation.line import read_modem_tier
 from headend.recommendation.request import Request
 from headend.recommendation.result import Recommendation
@@ -56,7 +55,7 @@ def make_tier(rate: float = 10, preset: str = "docsis31") -> Tier:
 def make_tier_of(content: bytes, file: Path) -> Tier:
     """The tier of modems that have a file."""
     file.write_bytes(content)
-    return read_modem_tier(file, "docsis31").tier
+    return read_modem_tier(file, "docsis31")[0]
 
 
 def recommend(tiers: Sequence[Tier], labels: Sequence[str | None]) -> Recommendation:
@@ -90,7 +89,7 @@ def recommend(tiers: Sequence[Tier], labels: Sequence[str | None]) -> Recommenda
     ]
     table = pl.DataFrame(rows, schema_overrides={"error": pl.String})
     tried = tuple((own.tier, own.candidates, own.wish) for own in planned)
-    return Recommendation(request, tried, table, complete=True)
+    return Recommendation(request, tried, table=table, complete=True)
 
 
 def list_words(tier: Tier, label: str | None) -> list[str]:
@@ -338,7 +337,7 @@ def test_a_file_as_text_gives_a_binary_file(tmp_path: Path) -> None:
     binary, _ = write(tier, "AQM 15 ms", tmp_path / "new.cm")
     text = tmp_path / "own.toml"
     text.write_text(_engine.config_to_toml(OWN), encoding="utf-8")
-    same, _ = write(read_modem_tier(text, "docsis31").tier, "AQM 15 ms", tmp_path / "same.cm")
+    same, _ = write(read_modem_tier(text, "docsis31")[0], "AQM 15 ms", tmp_path / "same.cm")
     assert same == binary
 
 

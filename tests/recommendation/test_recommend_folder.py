@@ -19,12 +19,13 @@ from headend.analysis.expect import list_quantities
 from headend.cli.main import app
 from headend.errors import InputError
 from headend.recommendation import Recommendation, run_request
+from headend.recommendation.candidate import Feature
 from headend.recommendation.experiment import prepare_tier
 from headend.recommendation.exporting import write_scenario_file
-from headend.recommendation.feature import Feature
-from headend.recommendation.folder import load_recommendation, write_outcome
+from headend.recommendation.page import write_recommendation
 from headend.recommendation.people import make_people
 from headend.recommendation.request import Request
+from headend.recommendation.result import load_recommendation
 from headend.recommendation.tier import Tier
 from headend.results.seal import read_seals, seal_page
 from headend.running.executor import Progress
@@ -198,10 +199,10 @@ def test_other_conditions_are_judged_without_the_engine_running(
         "upload.goodput >= 99 %", "least cable.up.delay.p95"
     )
     assert found.decisions[0].recommended is None
-    assert found.decisions[0].wish.hold[0].limit == "9900000 bit/s"
+    assert found.decisions[0].criteria.constraints[0].limit == "9900000 bit/s"
     assert found.request.objective == "least cable.up.delay.p95"
     easy = found.judge_again("call.up.mos.p5 > 1.5")
-    objective = easy.decisions[0].conclusion.objective
+    objective = easy.decisions[0].objective
     assert objective
     means = {setting: own.mean for setting, own in objective.estimates.items()}
     assert easy.decisions[0].recommended in [
@@ -216,17 +217,17 @@ def test_judging_again_gives_the_bytes_of_a_run_with_these_conditions(
     own: Path, tmp_path: Path
 ) -> None:
     expect = ("call.goodput + upload.goodput >= 1 Mbit/s",)
-    write_outcome(load_recommendation(own).judge_again(expect), own)
+    write_recommendation(load_recommendation(own).judge_again(expect))
     run_request(replace(REQUEST, expect=expect), out=tmp_path / "fresh")
     assert read(own) == read(tmp_path / "fresh")
 
 
 def test_a_page_of_other_conditions_does_not_stay(own: Path) -> None:
     found = load_recommendation(own)
-    write_outcome(found, own)
-    write_outcome(found, own, report=False)
+    write_recommendation(found)
+    write_recommendation(found, report=False)
     assert (own / "report.html").is_file()
-    write_outcome(found.judge_again("call.mos.p5 >= 4.2"), own, report=False)
+    write_recommendation(found.judge_again("call.mos.p5 >= 4.2"), report=False)
     assert not (own / "report.html").exists()
 
 
@@ -386,7 +387,7 @@ def test_arguments_from_python_are_refused_in_one_line() -> None:
 
 
 def test_a_point_that_is_run_on_another_machine_is_the_same() -> None:
-    job = next(job for _, _, job in prepare_tier(REQUEST, REQUEST.tiers[0]).points)
+    job = next(job for _, job in prepare_tier(REQUEST, REQUEST.tiers[0]).points)
     assert isinstance(job, Job)
     here, there = job.run(), pickle.loads(pickle.dumps(job.pack())).run()
     assert here is not None

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
+from headend.analysis.criteria import read_preferences
+from headend.analysis.ranking import Feasibility
 from headend.figures.figure import Figure
 from headend.recommendation import Recommendation, run_request
-from headend.recommendation.figure import draw_recommendation
-from headend.recommendation.listing import order_candidates
+from headend.recommendation.candidate import order_candidates
 from headend.recommendation.page import (
     render_recommendation,
+    write_recommendation,
     write_recommendation_page,
 )
 from headend.recommendation.request import Request
 from headend.recommendation.tier import Tier
 from headend.recommendation.writing import list_tlvs
-from headend.sweeps.conclusion import Standing
-from headend.sweeps.wish import read_preferences
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def found() -> Recommendation:
 
 @pytest.fixture(scope="module")
 def figures(found: Recommendation) -> list[Figure]:
-    return draw_recommendation(found)
+    return found.draw_figures()
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_every_setting_is_a_point_with_its_interval(
         assert {own["setting"] for own in points} == {own.label for own in decision.candidates}
         assert all(own["x_low"] <= own["x"] <= own["x_high"] for own in points)
     means = {own["setting"]: own["x"] for own in list_points(figures[0])}
-    goodputs = decision.conclusion.terms["upload.goodput"].estimates
+    goodputs = decision.terms["upload.goodput"].estimates
     for number, candidate in enumerate(decision.candidates, start=1):
         assert means[candidate.label] == pytest.approx(goodputs[number].mean / 1e6)
 
@@ -106,10 +106,10 @@ def test_the_ring_is_around_the_setting_that_is_chosen(
 def test_open_points_do_not_hold_the_bound(found: Recommendation) -> None:
     asked = ask_again(found, "upload.goodput >= 7 Mbit/s")
     (decision,) = asked.decisions
-    (condition,) = decision.wish.hold
-    (upload,) = (own for own in draw_recommendation(asked) if own.name == "upload")
+    (condition,) = decision.criteria.constraints
+    (upload,) = (own for own in asked.draw_figures() if own.name == "upload")
     for point in list_points(upload):
-        held = decision.conclusion.judge(condition, point["number"]) is Standing.HOLDS
+        held = decision.judge(condition, point["number"]) is Feasibility.HOLDS
         assert point["holds"] is held
     assert {own["holds"] for own in list_points(upload)} == {True, False}
 
@@ -139,14 +139,14 @@ def test_settings_are_listed_by_feature_and_size(found: Recommendation) -> None:
 def test_people_without_a_condition_have_a_figure_of_what_they_are_graded_by(
     found: Recommendation,
 ) -> None:
-    drawn = draw_recommendation(ask_again(found, "call.mos.p5 >= 4.0"))
+    drawn = ask_again(found, "call.mos.p5 >= 4.0").draw_figures()
     titles = {own.name: own.title for own in drawn}
     assert titles["page"] == "Page load time (median) of each setting"
 
 
 def test_the_trade_off_has_the_condition_that_most_settings_miss(found: Recommendation) -> None:
     asked = ask_again(found, "call.mos.p5 >= 1.0", "page.page_load_time.p50 <= 1 ms")
-    assert draw_recommendation(asked)[0].title == (
+    assert asked.draw_figures()[0].title == (
         "Who gains and who pays: page load time (median) against upload rate"
     )
 
@@ -155,7 +155,7 @@ def test_what_has_no_value_is_left_out_of_the_figures(found: Recommendation) -> 
     import polars as pl
 
     table = found.table.filter(pl.col("subject") != "call")
-    figures = draw_recommendation(replace(found, table=table))
+    figures = replace(found, table=table).draw_figures()
     assert "call" not in [own.name for own in figures]
     assert "call" not in figures[0].title
     assert "call" in render_recommendation(replace(found, table=table))
@@ -197,7 +197,7 @@ def test_the_page_lists_the_tlvs_of_the_setting(found: Recommendation, page: str
     (decision,) = found.decisions
     tlvs = list_tlvs(found.request, decision)
     for own in tlvs:
-        assert f"<td><code>{own.path}</code></td><td>{own.name}</td>" in page
+        assert f"<tr><th><code>{own.path}</code></th><td>{own.name}</td>" in page
     assert ("needs no change for this setting" in page) is (not tlvs)
 
 
@@ -239,13 +239,15 @@ def test_the_same_results_give_the_same_page(found: Recommendation, page: str) -
 def test_a_page_of_the_same_content_is_not_written_again(
     found: Recommendation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    kept = replace(found, folder=tmp_path)
+    write_recommendation(kept)
     path = tmp_path / "report.html"
-    write_recommendation_page(found, path, "ab")
     before = path.stat().st_mtime_ns
     monkeypatch.setattr("headend.recommendation.page.render_recommendation", lambda _: "another")
-    write_recommendation_page(found, path, "ab")
+    write_recommendation_page(kept)
     assert path.stat().st_mtime_ns == before
-    write_recommendation_page(found, path, "cd")
+    replace(kept, notes=("new",)).write(tmp_path)
+    write_recommendation_page(kept)
     assert path.read_text(encoding="utf-8").startswith("another")
 
 

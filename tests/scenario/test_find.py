@@ -35,7 +35,7 @@ from headend.scenario.lookup import (
 )
 from headend.scenario.source import read_scenario
 from headend.scenario.subjects import Vocabulary
-from headend.study.finding import find
+from headend.study.locating import find
 from headend.sweeps import read_sweep
 
 LINE: dict[str, Any] = {

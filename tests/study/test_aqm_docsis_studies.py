@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from headend.study import Verdict
+from headend.study import ClaimVerdict
 from judged import fill_points, import_shared, judge, load
 
 run_lengths = import_shared("aqm-docsis", "drops")
@@ -16,13 +16,13 @@ run_lengths = import_shared("aqm-docsis", "drops")
 Row = dict[str, Any]
 
 
-def verdicts(name: str, measure: Callable[[Row], Row]) -> dict[str, Verdict]:
+def verdicts(name: str, measure: Callable[[Row], Row]) -> dict[str, ClaimVerdict]:
     found = judge(f"aqm-docsis/{name}", fill_points(f"aqm-docsis/{name}", measure))
     return {claim: verdict for claim, (verdict, _) in found.items()}
 
 
-def missed(found: dict[str, Verdict]) -> set[str]:
-    return {claim for claim, verdict in found.items() if verdict is Verdict.DIFFERS}
+def missed(found: dict[str, ClaimVerdict]) -> set[str]:
+    return {claim for claim, verdict in found.items() if verdict is ClaimVerdict.DIFFERS}
 
 
 # The exact laws.

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from headend.scenario.source import read_scenario
-from headend.study import Verdict
+from headend.study import ClaimVerdict
 from headend.study.outcome import draw_study_figures
 from judged import fill_points, import_shared, judge, load
 
@@ -31,13 +31,13 @@ PAGES = {"bufferbloat": 5.5, "buffer-control": 3.5, "codel": 2.75, "codel-dt": 2
 LOSS = {"codel": 4, "codel-dt": 20, "pie": 3, "bufferbloat": 9, "buffer-control": 8}
 
 
-def verdicts(name: str, measure: Callable[[Row], Row]) -> dict[str, Verdict]:
+def verdicts(name: str, measure: Callable[[Row], Row]) -> dict[str, ClaimVerdict]:
     found = judge(f"aqm-docsis/{name}", fill_points(f"aqm-docsis/{name}", measure))
     return {claim: verdict for claim, (verdict, _) in found.items()}
 
 
-def missed(found: dict[str, Verdict]) -> set[str]:
-    return {claim for claim, verdict in found.items() if verdict is Verdict.DIFFERS}
+def missed(found: dict[str, ClaimVerdict]) -> set[str]:
+    return {claim for claim, verdict in found.items() if verdict is ClaimVerdict.DIFFERS}
 
 
 # Putting runs together.
@@ -118,7 +118,7 @@ def test_codel_dt_with_the_offset_of_its_code_is_told_beside_its_words() -> None
         lambda row: fare(row, latency={"codel-dt": 30.0, "codel-dt-offset": 20.0}),
     )
     verdict, told = judge("aqm-docsis/matrix", points)["AQM-F1.codel-dt"]
-    assert verdict is Verdict.DIFFERS
+    assert verdict is ClaimVerdict.DIFFERS
     assert "with the published code's offset (reproduced): CoDel-DT, 6 ms lower 20.0" in told
 
 
@@ -154,7 +154,7 @@ def test_figures_are_drawn_from_points(name: str) -> None:
 
 def test_sums_and_shipped_scenarios_are_the_paper_s() -> None:
     found = judge("aqm-docsis/conditions", pl.DataFrame())
-    assert Verdict.DIFFERS not in {verdict for verdict, _ in found.values()}
+    assert ClaimVerdict.DIFFERS not in {verdict for verdict, _ in found.values()}
     assert found["AQM-4.4.majority"][1].endswith("load 8 27.2%, load 9 96.5%")
     study = load("aqm-docsis/conditions")
     figures = draw_study_figures(study, study.load_analysis(), pl.DataFrame())
@@ -234,7 +234,7 @@ def test_choices_that_move_what_they_should_are_reproduced_and_others_not() -> N
 
 def test_losses_of_readings_cannot_be_compared_where_none_loses() -> None:
     found = verdicts("choices", lambda row: {**choose(row), "lost": 0})
-    assert found["AQM-open.pie"] is Verdict.UNTESTABLE
+    assert found["AQM-open.pie"] is ClaimVerdict.UNTESTABLE
 
 
 def predict(row: Row, *, bias: float = 1.02, later: float = 2.0, **latency: float) -> Row:
@@ -263,11 +263,11 @@ def collide(row: Row, *, alone_ms: float = 4.0, shared_ms: float = 40.0) -> Row:
 
 
 def test_a_mean_over_hashes_is_held_against_the_paper_s() -> None:
-    assert verdicts("collisions", collide) == {"AQM-F1.sfq": Verdict.UNDECIDED}
+    assert verdicts("collisions", collide) == {"AQM-F1.sfq": ClaimVerdict.UNDECIDED}
     alike = verdicts("collisions", lambda row: collide(row, alone_ms=13.0, shared_ms=13.0))
-    assert alike == {"AQM-F1.sfq": Verdict.REPRODUCED}
+    assert alike == {"AQM-F1.sfq": ClaimVerdict.REPRODUCED}
     alone = verdicts("collisions", lambda row: collide(row, shared_ms=4.0))
-    assert alone == {"AQM-F1.sfq": Verdict.DIFFERS}
+    assert alone == {"AQM-F1.sfq": ClaimVerdict.DIFFERS}
 
 
 def test_scheduling_at_the_request_is_told_and_does_not_decide() -> None:
@@ -277,7 +277,7 @@ def test_scheduling_at_the_request_is_told_and_does_not_decide() -> None:
 
     found = judge("aqm-docsis/collisions", fill_points("aqm-docsis/collisions", late))
     verdict, told = found["AQM-F1.sfq"]
-    assert verdict is Verdict.DIFFERS
+    assert verdict is ClaimVerdict.DIFFERS
     assert "at the request, no congestion (reproduced): SFQ-CoDel 13.0" in told
 
 
@@ -324,9 +324,10 @@ def test_ideal_buckets_are_reproduced_and_others_not() -> None:
 
 @pytest.mark.parametrize("name", ["light", "moderate", "heavy"])
 def test_a_shipped_pattern_of_rf_congestion_is_the_matrix_s(name: str) -> None:
-    axis = next(axis for axis in load("aqm-docsis/matrix").axes if axis.name == "rf")
+    factors = load("aqm-docsis/matrix").design.factors
+    rf = next(factor for factor in factors if factor.name == "rf")
     shipped = read_scenario(f"aqm/rf-{name}").load().resolved
-    own = read_scenario("aqm/load-3").load(axis.write(name)).resolved
+    own = read_scenario("aqm/load-3").load(rf.write(rf.values.index(name))).resolved
     capacities = [
         item["link"]["cable"]["docsis"]["upstream"]["capacity"] for item in (shipped, own)
     ]

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from headend.study import Verdict
-from headend.study.claims import judge_claims
+from headend.study import ClaimVerdict
+from headend.study.claims import check_claims
 from headend.study.outcome import draw_study_figures
 from judged import fill_points, import_shared, judge, load
 
@@ -19,10 +19,14 @@ buffers = import_shared("buffer-control", "buffers")
 
 Row = dict[str, Any]
 
-REPRODUCED, DIFFERS, UNDECIDED = Verdict.REPRODUCED, Verdict.DIFFERS, Verdict.UNDECIDED
+REPRODUCED, DIFFERS, UNDECIDED = (
+    ClaimVerdict.REPRODUCED,
+    ClaimVerdict.DIFFERS,
+    ClaimVerdict.UNDECIDED,
+)
 
 
-def judge_all(name: str, measure: Callable[[Row], Row]) -> dict[str, Verdict]:
+def judge_all(name: str, measure: Callable[[Row], Row]) -> dict[str, ClaimVerdict]:
     """Judge a study on made points, and draw its figures from them."""
     points = fill_points(name, measure)
     study = load(name)
@@ -31,7 +35,7 @@ def judge_all(name: str, measure: Callable[[Row], Row]) -> dict[str, Verdict]:
     return {claim: verdict for claim, (verdict, _) in judge(name, points).items()}
 
 
-def find_differing(verdicts: dict[str, Verdict]) -> set[str]:
+def find_differing(verdicts: dict[str, ClaimVerdict]) -> set[str]:
     return {claim for claim, verdict in verdicts.items() if verdict is not REPRODUCED}
 
 
@@ -61,7 +65,7 @@ def make_tooth(analysis: ModuleType, *, left: float, growth: float = 1.0) -> pl.
 
 def judge_saw_tooth(
     monkeypatch: pytest.MonkeyPatch, *, recovery: float, growth: float = 1.0
-) -> dict[str, Verdict]:
+) -> dict[str, ClaimVerdict]:
     study = load("buffer-control/sawtooth")
     analysis = study.load_analysis()
     tahoe = make_tooth(analysis, left=0.0, growth=growth)
@@ -80,7 +84,7 @@ def judge_saw_tooth(
     points = pl.DataFrame()
     assert draw_study_figures(study, analysis, points)
     return {
-        item.claim.id: item.finding.verdict for item in judge_claims(study.claims, analysis, points)
+        item.claim.id: item.result.verdict for item in check_claims(study.claims, analysis, points)
     }
 
 
@@ -140,8 +144,8 @@ def test_a_device_that_always_gives_what_it_likes_differs(monkeypatch: pytest.Mo
     analysis = study.load_analysis()
     monkeypatch.setattr(analysis, "ask", lambda *_: 65_536)
     monkeypatch.setattr(analysis, "fill", lambda *_: 65_000)
-    judgements = judge_claims(study.claims, analysis, pl.DataFrame())
-    assert {item.finding.verdict for item in judgements} == {DIFFERS}
+    checked = check_claims(study.claims, analysis, pl.DataFrame())
+    assert {item.result.verdict for item in checked} == {DIFFERS}
 
 
 def test_the_engines_device_takes_the_nearest_offer_and_refuses_what_it_has_not() -> None:
@@ -175,7 +179,7 @@ def test_a_difference_of_round_trips_that_seeds_do_not_agree_on_is_undecided() -
     verdicts = judge_all(
         "buffer-control/upload-rate", lambda row: upload(row, share=0.91, spread=0.1)
     )
-    assert verdicts["BUF-F2.rtt"] is Verdict.UNDECIDED
+    assert verdicts["BUF-F2.rtt"] is ClaimVerdict.UNDECIDED
 
 
 # Calls
@@ -212,7 +216,7 @@ def test_calls_as_published_agree() -> None:
 
 @pytest.mark.parametrize(("below", "verdict"), [(0.1, DIFFERS), (0.3, REPRODUCED)])
 def test_a_peak_is_distinct_if_it_leads_by_more_than_at_the_slower_rate(
-    below: float, verdict: Verdict
+    below: float, verdict: ClaimVerdict
 ) -> None:
     def measure(row: Row) -> Row:
         # At 1 Mb/s 8 KiB lead by 0.2.
@@ -238,7 +242,7 @@ def test_calls_that_lose_nothing_in_small_buffers_differ() -> None:
     [(4.25, 4.0, REPRODUCED), (4.15, 4.0, DIFFERS), (4.25, 4.2, DIFFERS)],
 )
 def test_two_best_buffers_are_a_tenth_apart_at_most_and_others_further_below(
-    sixteen: float, thirty_two: float, verdict: Verdict
+    sixteen: float, thirty_two: float, verdict: ClaimVerdict
 ) -> None:
     def measure(row: Row) -> Row:
         scores = {8: 4.3, 16: sixteen, 32: thirty_two}
@@ -281,7 +285,7 @@ def test_a_best_buffer_with_smaller_ones_as_good_is_not_what_was_published() -> 
 
 @pytest.mark.parametrize(("size", "verdict"), [(16, UNDECIDED), (32, REPRODUCED)])
 def test_a_peak_between_two_buffers_is_undecided_where_another_is_as_good(
-    size: int, verdict: Verdict
+    size: int, verdict: ClaimVerdict
 ) -> None:
     def measure(row: Row) -> Row:
         found = call(row, 64)
@@ -292,7 +296,7 @@ def test_a_peak_between_two_buffers_is_undecided_where_another_is_as_good(
 
 @pytest.mark.parametrize(("low", "verdict"), [(4.1, REPRODUCED), (4.35, DIFFERS)])
 def test_a_peak_that_another_buffer_shares_in_the_mean_of_both_round_trips_is_not_distinct(
-    low: float, verdict: Verdict
+    low: float, verdict: ClaimVerdict
 ) -> None:
     def measure(row: Row) -> Row:
         # At 2 Mb/s 8 KiB score this with 40 ms added, and 4.25 with 100 ms.
@@ -311,7 +315,7 @@ def test_a_fall_that_seeds_do_not_agree_on_is_undecided() -> None:
         return found
 
     verdicts = judge_all("buffer-control/voice", measure)
-    assert verdicts["BUF-F6.drop"] is Verdict.UNDECIDED
+    assert verdicts["BUF-F6.drop"] is ClaimVerdict.UNDECIDED
 
 
 def test_choices_that_keep_the_peaks_agree_and_others_differ() -> None:

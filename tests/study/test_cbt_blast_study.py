@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from headend.study import Verdict
+from headend.study import ClaimVerdict
 from judged import fill_points, judge
 
 Row = dict[str, Any]
@@ -57,26 +57,26 @@ def blast(row: Row, *, table: dict[str, tuple[float, float, float, float]]) -> R
     }
 
 
-def verdicts(measure: Callable[[Row], Row]) -> dict[str, Verdict]:
+def verdicts(measure: Callable[[Row], Row]) -> dict[str, ClaimVerdict]:
     found = judge(STUDY, fill_points(STUDY, measure))
     return {claim: verdict for claim, (verdict, _) in found.items()}
 
 
 def test_the_papers_words_reproduce_but_for_its_slips_and_its_missing_pages() -> None:
     found = verdicts(lambda row: blast(row, table=AS_PAPER))
-    untested = {claim for claim, verdict in found.items() if verdict is Verdict.UNTESTABLE}
+    untested = {claim for claim, verdict in found.items() if verdict is ClaimVerdict.UNTESTABLE}
     assert untested == {"CBT-4.results", "CBT-5.simpler"}
-    differing = {claim for claim, verdict in found.items() if verdict is Verdict.DIFFERS}
+    differing = {claim for claim, verdict in found.items() if verdict is ClaimVerdict.DIFFERS}
     # 210 packets/s do not bring ten in 22 ms, and six times 210 kbit/s are no 1.6 Mbit/s.
     assert differing == {"CBT-4.arrivals", "CBT-4.load"}
-    assert Verdict.UNDECIDED not in found.values()
+    assert ClaimVerdict.UNDECIDED not in found.values()
 
 
 def test_disciplines_that_are_all_alike_are_not_as_published() -> None:
     alike = dict.fromkeys(AS_PAPER, AS_PAPER["RED"])
     found = verdicts(lambda row: blast(row, table=alike))
-    assert found["CBT-F3.fred"] is found["CBT-2.3.slots"] is Verdict.DIFFERS
-    assert found["CBT-F2.collapse"] is Verdict.REPRODUCED
+    assert found["CBT-F3.fred"] is found["CBT-2.3.slots"] is ClaimVerdict.DIFFERS
+    assert found["CBT-F2.collapse"] is ClaimVerdict.REPRODUCED
 
 
 def test_an_order_turned_round_differs() -> None:
@@ -89,13 +89,13 @@ def test_an_order_turned_round_differs() -> None:
         "CBT-1.cbq",
         "CBT-2.3.loss",
     ):
-        assert found[claim] is Verdict.DIFFERS, claim
+        assert found[claim] is ClaimVerdict.DIFFERS, claim
 
 
 def test_better_than_the_others_is_not_yet_near_cbq() -> None:
     found = verdicts(lambda row: blast(row, table={**AS_PAPER, "CBT": (880.0, 0.28, 8.0, 0.95)}))
-    assert found["CBT-1.throughput"] is Verdict.REPRODUCED
-    assert found["CBT-1.cbq"] is Verdict.DIFFERS
+    assert found["CBT-1.throughput"] is ClaimVerdict.REPRODUCED
+    assert found["CBT-1.cbq"] is ClaimVerdict.DIFFERS
 
 
 def test_an_order_that_seeds_do_not_agree_on_is_undecided() -> None:
@@ -103,26 +103,26 @@ def test_an_order_that_seeds_do_not_agree_on_is_undecided() -> None:
         loss = 0.3 + 0.1 * (-1) ** row["seed"] - 0.01
         return blast(row, table={**AS_PAPER, "CBT": (880.0, loss, 8.0, 0.95)})
 
-    assert verdicts(measure)["CBT-1.throughput"] is Verdict.UNDECIDED
+    assert verdicts(measure)["CBT-1.throughput"] is ClaimVerdict.UNDECIDED
 
 
 def test_an_order_that_an_open_choice_turns_is_judged_by_the_studys_own() -> None:
     table = {**AS_PAPER, "CBT": (880.0, 0.28, 8.0, 0.95), "FRED, 2 %": (860.0, 0.2, 26.0, 0.9)}
     found = judge(STUDY, fill_points(STUDY, lambda row: blast(row, table=table)))
     verdict, _ = found["CBT-1.throughput"]
-    assert verdict is Verdict.REPRODUCED
+    assert verdict is ClaimVerdict.REPRODUCED
 
 
 def test_a_delay_far_from_cbqs_is_not_near_it() -> None:
     found = verdicts(lambda row: blast(row, table={**AS_PAPER, "CBT": (880.0, 0.02, 20.0, 0.95)}))
-    assert found["CBT-1.latency"] is Verdict.REPRODUCED
-    assert found["CBT-1.cbq"] is Verdict.DIFFERS
+    assert found["CBT-1.latency"] is ClaimVerdict.REPRODUCED
+    assert found["CBT-1.cbq"] is ClaimVerdict.DIFFERS
 
 
 def test_a_red_that_protects_is_no_collapse_and_a_fred_that_collapses_is_none() -> None:
     table = {**AS_PAPER, "RED": (1000.0, 0.4, 24.0, 0.3), "FRED": (300.0, 0.3, 26.0, 0.9)}
     found = verdicts(lambda row: blast(row, table=table))
-    assert found["CBT-F2.collapse"] is found["CBT-F3.fred"] is Verdict.DIFFERS
-    assert found["CBT-1.protection"] is Verdict.DIFFERS
+    assert found["CBT-F2.collapse"] is found["CBT-F3.fred"] is ClaimVerdict.DIFFERS
+    assert found["CBT-1.protection"] is ClaimVerdict.DIFFERS
     empty = {**AS_PAPER, "CBT, RED for TCP only": (885.0, 0.01, 2.0, 0.95)}
-    assert verdicts(lambda row: blast(row, table=empty))["CBT-3.twelve"] is Verdict.DIFFERS
+    assert verdicts(lambda row: blast(row, table=empty))["CBT-3.twelve"] is ClaimVerdict.DIFFERS

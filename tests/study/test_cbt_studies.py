@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from headend.study import Verdict
+from headend.study import ClaimVerdict
 from judged import fill_points, judge
 
 Row = dict[str, Any]
 
 
-def verdicts(name: str, measure: Callable[[Row], Row]) -> dict[str, Verdict]:
+def verdicts(name: str, measure: Callable[[Row], Row]) -> dict[str, ClaimVerdict]:
     found = judge(f"cbt/{name}", fill_points(f"cbt/{name}", measure))
     return {claim: verdict for claim, (verdict, _) in found.items()}
 
@@ -35,10 +35,10 @@ def fill_queue(row: Row, *, small: float, spread: float, red: float) -> Row:
 def test_lock_out_and_full_queues_are_seen_where_they_are() -> None:
     name = "full-queues"
     as_paper = verdicts(name, lambda row: fill_queue(row, small=0.6, spread=0.2, red=20))
-    assert set(as_paper.values()) == {Verdict.REPRODUCED}
+    assert set(as_paper.values()) == {ClaimVerdict.REPRODUCED}
     fair = verdicts(name, lambda row: fill_queue(row, small=0.15, spread=0.2, red=60))
-    assert set(fair.values()) == {Verdict.DIFFERS, Verdict.REPRODUCED}
-    assert {claim for claim, verdict in fair.items() if verdict is Verdict.REPRODUCED} == {
+    assert set(fair.values()) == {ClaimVerdict.DIFFERS, ClaimVerdict.REPRODUCED}
+    assert {claim for claim, verdict in fair.items() if verdict is ClaimVerdict.REPRODUCED} == {
         "CBT-2.full"
     }
 
@@ -47,7 +47,7 @@ def test_a_difference_within_the_spread_of_seeds_is_undecided() -> None:
     found = verdicts(
         "full-queues", lambda row: fill_queue(row, small=0.1 * row["seed"], spread=0.2, red=20)
     )
-    assert found["CBT-2.lockout"] is found["CBT-2.spread"] is Verdict.UNDECIDED
+    assert found["CBT-2.lockout"] is found["CBT-2.spread"] is ClaimVerdict.UNDECIDED
 
 
 def lose(row: Row, *, little: float, large: float) -> Row:
@@ -65,17 +65,17 @@ def lose(row: Row, *, little: float, large: float) -> Row:
 
 @pytest.mark.parametrize(
     ("little", "verdict"),
-    [(0.105, Verdict.REPRODUCED), (0.2, Verdict.DIFFERS), (0.04, Verdict.DIFFERS)],
+    [(0.105, ClaimVerdict.REPRODUCED), (0.2, ClaimVerdict.DIFFERS), (0.04, ClaimVerdict.DIFFERS)],
 )
-def test_equal_loss_is_told_from_unequal(little: float, verdict: Verdict) -> None:
+def test_equal_loss_is_told_from_unequal(little: float, verdict: ClaimVerdict) -> None:
     found = verdicts("equal-loss", lambda row: lose(row, little=little, large=0.1))
     assert found["CBT-2.3.equal"] is verdict
-    assert found["CBT-2.3.fred"] is Verdict.REPRODUCED
+    assert found["CBT-2.3.fred"] is ClaimVerdict.REPRODUCED
 
 
 def test_a_large_flow_that_loses_otherwise_differs() -> None:
     found = verdicts("equal-loss", lambda row: lose(row, little=0.1, large=0.3))
-    assert found["CBT-2.3.equal"] is Verdict.DIFFERS
+    assert found["CBT-2.3.equal"] is ClaimVerdict.DIFFERS
 
 
 def trace(_row: Row, *, late: float, dropped: float = 1.0, long: float = 45_000.0) -> Row:
@@ -94,7 +94,7 @@ def test_forced_drops_at_the_beginning_are_told_from_later_ones() -> None:
         points = fill_points("cbt/red-average", lambda row: trace(row, **run))
         verdict, measured = judge("cbt/red-average", points)["CBT-F1.start"]
         # The figure's traffic is not given: that runs look like it shows nothing.
-        assert verdict is Verdict.UNTESTABLE
+        assert verdict is ClaimVerdict.UNTESTABLE
         return sum(int(found) for found in re.findall(r"(\d+) of 10 runs", measured))
 
     assert count(late=20) == 50

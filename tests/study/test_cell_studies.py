@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from headend.engine.columns import OPTIONAL_TABLES
-from headend.study import Verdict
+from headend.study import ClaimVerdict
 from headend.study.airtime import CELL
-from headend.study.claims import judge_claims
+from headend.study.claims import check_claims
 from judged import fill_points, import_shared, judge, load
 
 dcf = import_shared("validation", "dcf")
@@ -24,11 +24,11 @@ SHARING = "validation/cell-sharing"
 TIMELINE = "service-quality/timeline"
 
 #: Verdicts by claim.
-Verdicts = dict[str, tuple[Verdict, str]]
+Verdicts = dict[str, tuple[ClaimVerdict, str]]
 
 
 def differing(verdicts: Verdicts) -> set[str]:
-    return {claim for claim, (verdict, _) in verdicts.items() if verdict is Verdict.DIFFERS}
+    return {claim for claim, (verdict, _) in verdicts.items() if verdict is ClaimVerdict.DIFFERS}
 
 
 def test_a_station_alone_sends_in_a_slot_of_its_mean_backoff_and_one() -> None:
@@ -84,9 +84,9 @@ def measure_local(row: dict[str, Any], *, far: float = 1.0) -> dict[str, Any]:
 
 def test_a_queue_that_all_wait_in_agrees_and_one_that_only_some_do_differs() -> None:
     agreeing = judge(LOCAL, fill_points(LOCAL, measure_local))
-    assert agreeing["WLN-A.rise-wifi"][0] is Verdict.REPRODUCED
+    assert agreeing["WLN-A.rise-wifi"][0] is ClaimVerdict.REPRODUCED
     # At 3 and 5 Mb/s the window drains faster, and the document does not say which cap it had.
-    assert agreeing["WLN-A.rise-cable"][0] is Verdict.UNTESTABLE
+    assert agreeing["WLN-A.rise-cable"][0] is ClaimVerdict.UNTESTABLE
     spared = judge(LOCAL, fill_points(LOCAL, lambda row: measure_local(row, far=0.2)))
     assert differing(spared) == {"WLN-A.rise-wifi"}
 
@@ -174,8 +174,8 @@ def judge_trace(steps: pl.DataFrame) -> Verdicts:
     analysis = study.load_analysis()
     vars(analysis)["follow"] = lambda _when: analysis.read_trace(steps)
     assert all(panel.specify() for panel in analysis.draw_exchange(pl.DataFrame()))
-    found = judge_claims(study.claims, analysis, pl.DataFrame())
-    return {item.claim.id: (item.finding.verdict, item.finding.measured) for item in found}
+    found = check_claims(study.claims, analysis, pl.DataFrame())
+    return {item.claim.id: (item.result.verdict, item.result.measured) for item in found}
 
 
 def test_an_exchange_as_the_standard_has_it_agrees() -> None:
@@ -197,21 +197,16 @@ def test_answers_that_come_late_and_waits_that_are_no_slots_differ() -> None:
 def test_every_figure_is_drawn_also_of_the_quick_form(name: str, measure: Any) -> None:
     study = load(name)
     analysis = study.load_analysis()
-    rows = [
-        {**point.columns, **measure(dict(point.columns))}
-        for point in study.make_quick().list_points()
-    ]
+    rows = [{**place, **measure(place)} for place in study.make_quick().list_places()]
     points = pl.DataFrame(rows, infer_schema_length=None)
-    assert judge_claims(study.claims, analysis, points)
+    assert check_claims(study.claims, analysis, points)
     for figure in study.figures:
         assert all(panel.specify() for panel in getattr(analysis, figure.draw)(points))
 
 
 def test_the_legend_of_stations_has_their_own_shapes() -> None:
     study = load(SHARING)
-    rows = [
-        {**point.columns, **measure_sharing(dict(point.columns))} for point in study.list_points()
-    ]
+    rows = [{**place, **measure_sharing(place)} for place in study.list_places()]
     points = pl.DataFrame(rows, infer_schema_length=None)
     (panel,) = study.load_analysis().draw_anomaly(points)
     encoding = panel.specify()["layer"][1]["encoding"]

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from headend.study import Verdict
+from headend.study import ClaimVerdict
 from judged import fill_points, import_shared, judge, load
 
 alpha = import_shared("fast-docsis", "alpha")
@@ -19,7 +19,7 @@ Row = dict[str, Any]
 CABLE = 3e6 * 1500 / 1518
 
 
-def verdicts(name: str, measure: Callable[[Row], Row]) -> dict[str, Verdict]:
+def verdicts(name: str, measure: Callable[[Row], Row]) -> dict[str, ClaimVerdict]:
     found = judge(f"fast-docsis/{name}", fill_points(f"fast-docsis/{name}", measure))
     return {claim: verdict for claim, (verdict, _) in found.items()}
 
@@ -64,17 +64,17 @@ def one_modem(row: Row, *, needs: dict[int, float], stray: float = 0.0) -> Row:
 def test_a_line_that_needs_the_published_alpha_reproduces_and_an_easier_one_differs() -> None:
     published: dict[int, float] = {1: 13, 2: 22, 4: 12, 6: 9, 8: 9, 10: 8}
     as_document = verdicts("one-modem", lambda row: one_modem(row, needs=published))
-    assert set(as_document.values()) == {Verdict.REPRODUCED}
+    assert set(as_document.values()) == {ClaimVerdict.REPRODUCED}
     easier: dict[int, float] = dict.fromkeys(published, 2)
     found = verdicts("one-modem", lambda row: one_modem(row, needs=easier, stray=2))
-    assert found["FST-4.needed"] is found["FST-2.window"] is Verdict.DIFFERS
-    assert found["FST-4.trend"] is found["FST-5.order"] is Verdict.REPRODUCED
+    assert found["FST-4.needed"] is found["FST-2.window"] is ClaimVerdict.DIFFERS
+    assert found["FST-4.trend"] is found["FST-5.order"] is ClaimVerdict.REPRODUCED
 
 
 def test_an_alpha_that_scales_inversely_makes_no_trend() -> None:
     inverse: dict[int, float] = {1: 2, 2: 1, 4: 0.5, 6: 0.3, 8: 0.2, 10: 0.15}
     found = verdicts("one-modem", lambda row: one_modem(row, needs=inverse))
-    assert found["FST-4.trend"] is Verdict.DIFFERS
+    assert found["FST-4.trend"] is ClaimVerdict.DIFFERS
 
 
 def test_losses_at_the_same_alpha_for_all_differ() -> None:
@@ -83,7 +83,7 @@ def test_losses_at_the_same_alpha_for_all_differ() -> None:
         return {**one_modem(row, needs=dict.fromkeys((1, 2, 4, 6, 8, 10), 1)), "lost": lost}
 
     found = verdicts("one-modem", lose)
-    assert found["FST-5.order"] is found["FST-5.buffer"] is Verdict.DIFFERS
+    assert found["FST-5.order"] is found["FST-5.buffer"] is ClaimVerdict.DIFFERS
 
 
 def many_modems(row: Row, *, needs: Callable[[Row], float]) -> Row:
@@ -98,13 +98,13 @@ def test_several_modems_that_need_the_tables_reproduce_and_easier_ones_differ() 
         "many-modems",
         lambda row: many_modems(row, needs=lambda at: tables[at["modems"]].get(at["flows"], 9)),
     )
-    assert set(as_document.values()) == {Verdict.REPRODUCED}
+    assert set(as_document.values()) == {ClaimVerdict.REPRODUCED}
     fewer = verdicts("many-modems", lambda row: many_modems(row, needs=lambda at: 9 - at["modems"]))
-    assert fewer["FST-6.needed"] is fewer["FST-7.modems"] is Verdict.DIFFERS
+    assert fewer["FST-6.needed"] is fewer["FST-7.modems"] is ClaimVerdict.DIFFERS
     found = verdicts(
         "many-modems", lambda row: many_modems(row, needs=lambda at: 20 // at["flows"] ** 2)
     )
-    assert found["FST-6.trend"] is found["FST-7.trend"] is Verdict.DIFFERS
+    assert found["FST-6.trend"] is found["FST-7.trend"] is ClaimVerdict.DIFFERS
 
 
 def test_three_modems_that_need_more_with_one_seed_in_three_are_undecided() -> None:
@@ -112,7 +112,7 @@ def test_three_modems_that_need_more_with_one_seed_in_three_are_undecided() -> N
         return 4 if row["modems"] == 2 or row["seed"] % 3 else 9
 
     found = verdicts("many-modems", lambda row: many_modems(row, needs=need))
-    assert found["FST-7.modems"] is Verdict.UNDECIDED
+    assert found["FST-7.modems"] is ClaimVerdict.UNDECIDED
 
 
 def phantom(row: Row, *, packets: float) -> Row:
@@ -123,25 +123,27 @@ def phantom(row: Row, *, packets: float) -> Row:
     return {"throughput": full * min(1.0, 0.5 + row["alpha"] / needs / 2)}
 
 
-@pytest.mark.parametrize(("packets", "verdict"), [(13, Verdict.REPRODUCED), (0.5, Verdict.DIFFERS)])
+@pytest.mark.parametrize(
+    ("packets", "verdict"), [(13, ClaimVerdict.REPRODUCED), (0.5, ClaimVerdict.DIFFERS)]
+)
 def test_more_queueing_through_the_modem_is_told_from_less(
-    packets: float, verdict: Verdict
+    packets: float, verdict: ClaimVerdict
 ) -> None:
     found = verdicts("phantom", lambda row: phantom(row, packets=packets))
     assert found["FST-1.phantom"] is found["FST-1.alpha"] is verdict
-    assert found["FST-1.rule"] is Verdict.UNTESTABLE
+    assert found["FST-1.rule"] is ClaimVerdict.UNTESTABLE
 
 
 def test_one_rate_at_which_the_plain_link_needs_more_is_a_difference() -> None:
     found = verdicts(
         "phantom", lambda row: phantom(row, packets=0.5 if row["rate_mbps"] == 1 else 13)
     )
-    assert found["FST-1.phantom"] is found["FST-1.alpha"] is Verdict.DIFFERS
+    assert found["FST-1.phantom"] is found["FST-1.alpha"] is ClaimVerdict.DIFFERS
 
 
 def test_lines_of_which_none_is_idle_show_no_phantom() -> None:
     found = verdicts("phantom", lambda row: {"throughput": row["rate_mbps"] * 1e6})
-    assert found["FST-1.phantom"] is Verdict.UNTESTABLE
+    assert found["FST-1.phantom"] is ClaimVerdict.UNTESTABLE
 
 
 def delay_causes(row: Row, *, slow: float, other: float) -> Row:
@@ -155,13 +157,13 @@ def delay_causes(row: Row, *, slow: float, other: float) -> Row:
 @pytest.mark.parametrize(
     ("slow", "other", "requests", "others"),
     [
-        (60, 2, Verdict.REPRODUCED, Verdict.REPRODUCED),
-        (2, 2, Verdict.DIFFERS, Verdict.REPRODUCED),
-        (60, 26, Verdict.DIFFERS, Verdict.DIFFERS),
+        (60, 2, ClaimVerdict.REPRODUCED, ClaimVerdict.REPRODUCED),
+        (2, 2, ClaimVerdict.DIFFERS, ClaimVerdict.REPRODUCED),
+        (60, 26, ClaimVerdict.DIFFERS, ClaimVerdict.DIFFERS),
     ],
 )
 def test_slow_requests_are_the_cause_where_they_alone_need_the_published_alpha(
-    slow: float, other: float, requests: Verdict, others: Verdict
+    slow: float, other: float, requests: ClaimVerdict, others: ClaimVerdict
 ) -> None:
     found = verdicts("delay-causes", lambda row: delay_causes(row, slow=slow, other=other))
     assert found == {"FST-1.requests": requests, "FST-1.others": others}
@@ -187,13 +189,13 @@ def test_unfair_shares_as_derived_reproduce_and_fair_ones_differ() -> None:
         return take_turns(row, shares=lambda n: [1 / n] * n if told else derive(n, 10.0))
 
     found = verdicts("fairness", as_derived)
-    assert set(found.values()) == {Verdict.REPRODUCED}
+    assert set(found.values()) == {ClaimVerdict.REPRODUCED}
     fair = verdicts("fairness", lambda row: take_turns(row, shares=lambda n: [1 / n] * n))
-    assert fair["FST-8.unfair"] is Verdict.DIFFERS
+    assert fair["FST-8.unfair"] is ClaimVerdict.DIFFERS
     early = verdicts(
         "fairness", lambda row: take_turns(row, shares=lambda n: derive(n, 10.0)[::-1])
     )
-    assert early["FST-8.late"] is early["FST-8.cause"] is Verdict.DIFFERS
+    assert early["FST-8.late"] is early["FST-8.cause"] is ClaimVerdict.DIFFERS
 
 
 def share_with_reno(row: Row, *, factor: float) -> Row:
@@ -204,10 +206,10 @@ def share_with_reno(row: Row, *, factor: float) -> Row:
 
 
 @pytest.mark.parametrize(
-    ("factor", "verdict"), [(1.05, Verdict.REPRODUCED), (0.5, Verdict.DIFFERS)]
+    ("factor", "verdict"), [(1.05, ClaimVerdict.REPRODUCED), (0.5, ClaimVerdict.DIFFERS)]
 )
 def test_a_share_by_the_queue_beside_reno_reproduces_and_half_of_it_differs(
-    factor: float, verdict: Verdict
+    factor: float, verdict: ClaimVerdict
 ) -> None:
     found = verdicts("beside-reno", lambda row: share_with_reno(row, factor=factor))
     assert found == {"FST-9.queue": verdict}
@@ -215,7 +217,7 @@ def test_a_share_by_the_queue_beside_reno_reproduces_and_half_of_it_differs(
 
 def test_the_tables_are_as_printed() -> None:
     found = judge("fast-docsis/tables", pl.DataFrame())
-    wrong = {claim for claim, (verdict, _) in found.items() if verdict is Verdict.DIFFERS}
+    wrong = {claim for claim, (verdict, _) in found.items() if verdict is ClaimVerdict.DIFFERS}
     assert wrong == {"FST-4.delay"}
     assert "60 (2 CMs, 10 flows) would be 240 ms, printed 360" in found["FST-4.delay"][1]
     counted = "17 of 17 entries; divided by the flows of all modems 16"

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from headend.study import Verdict
+from headend.study import ClaimVerdict
 from headend.study.airtime import (
     CELL,
     DOCUMENT,
@@ -16,7 +16,7 @@ from headend.study.airtime import (
     describe_half_life,
     describe_quake3,
 )
-from headend.study.claims import judge_claims
+from headend.study.claims import check_claims
 from judged import fill_points, import_shared, judge, load
 
 hotspot = import_shared("service-quality", "hotspot")
@@ -52,7 +52,9 @@ def test_games_take_what_the_digest_of_the_document_has_computed() -> None:
 
 def test_the_tables_have_one_misprint_and_what_it_is_carried_into() -> None:
     verdicts = judge(TABLES, pl.DataFrame())
-    differing = {claim for claim, (verdict, _) in verdicts.items() if verdict is Verdict.DIFFERS}
+    differing = {
+        claim for claim, (verdict, _) in verdicts.items() if verdict is ClaimVerdict.DIFFERS
+    }
     assert differing == {"WLN-T3", "WLN-B.maximum"}
     analysis = load(TABLES).load_analysis()
     faults = {row.name: row.fault for row in analysis.compare_cells(3, analysis.read_printed()[3])}
@@ -92,9 +94,9 @@ def measure_quake3(row: dict[str, Any], *, factor: float = 1.02) -> dict[str, An
 
 def test_quake3_players_who_take_a_little_more_than_reckoned_agree_and_cheaper_differ() -> None:
     agreeing = judge(QUAKE3, fill_points(QUAKE3, measure_quake3))
-    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in agreeing.values()} == {ClaimVerdict.REPRODUCED}
     cheap = judge(QUAKE3, fill_points(QUAKE3, lambda row: measure_quake3(row, factor=0.5)))
-    assert cheap["WLN-F11.simulated"][0] is cheap["WLN-F11.bound"][0] is Verdict.DIFFERS
+    assert cheap["WLN-F11.simulated"][0] is cheap["WLN-F11.bound"][0] is ClaimVerdict.DIFFERS
 
 
 def measure_half_life(row: dict[str, Any], *, factor: float = 1.02) -> dict[str, Any]:
@@ -109,11 +111,13 @@ def measure_half_life(row: dict[str, Any], *, factor: float = 1.02) -> dict[str,
 
 def test_half_life_players_who_take_a_little_more_than_reckoned_agree_and_cheaper_differ() -> None:
     agreeing = judge(HALF_LIFE, fill_points(HALF_LIFE, measure_half_life))
-    differing = {claim for claim, (verdict, _) in agreeing.items() if verdict is Verdict.DIFFERS}
+    differing = {
+        claim for claim, (verdict, _) in agreeing.items() if verdict is ClaimVerdict.DIFFERS
+    }
     # The text contradicts its table.
     assert differing == {"WLN-F12.text"}
     cheap = judge(HALF_LIFE, fill_points(HALF_LIFE, lambda row: measure_half_life(row, factor=0.6)))
-    assert cheap["WLN-F12.simulated"][0] is cheap["WLN-F12.bound"][0] is Verdict.DIFFERS
+    assert cheap["WLN-F12.simulated"][0] is cheap["WLN-F12.bound"][0] is ClaimVerdict.DIFFERS
 
 
 def test_maps_without_a_difference_have_no_order() -> None:
@@ -121,7 +125,9 @@ def test_maps_without_a_difference_have_no_order() -> None:
         shorter = list(HALF_LIFE_MAPS).index(row["game"]) if row["game"] in HALF_LIFE_MAPS else 0
         return {"goodput": 2e6 - 1e5 * shorter * bool(row["players"]), "nominal": 8e5, "late": 0.0}
 
-    assert judge(HALF_LIFE, fill_points(HALF_LIFE, measure))["WLN-F12.maps"][0] is Verdict.DIFFERS
+    assert (
+        judge(HALF_LIFE, fill_points(HALF_LIFE, measure))["WLN-F12.maps"][0] is ClaimVerdict.DIFFERS
+    )
 
 
 def test_a_loss_is_the_difference_to_the_same_seeds_run_without_players() -> None:
@@ -146,12 +152,8 @@ def test_every_figure_is_drawn_also_of_the_quick_form(name: str) -> None:
     study = load(name)
     analysis = study.load_analysis()
     measure = {QUAKE3: measure_quake3, HALF_LIFE: measure_half_life}.get(name)
-    rows = [
-        {**point.columns, **measure(dict(point.columns))}
-        for point in study.make_quick().list_points()
-        if measure
-    ]
+    rows = [{**place, **measure(place)} for place in study.make_quick().list_places() if measure]
     points = pl.DataFrame(rows)
-    assert judge_claims(study.claims, analysis, points)
+    assert check_claims(study.claims, analysis, points)
     for figure in study.figures:
         assert all(panel.specify() for panel in getattr(analysis, figure.draw)(points))

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from headend.scenario.source import read_scenario
-from headend.study import Verdict
-from headend.study.claims import judge_claims
+from headend.study import ClaimVerdict
+from headend.study.claims import check_claims
 from headend.study.outcome import draw_study_figures
 from judged import fill_points, judge, load
 
@@ -107,7 +107,7 @@ def fill(measure: Callable[[Row], Row]) -> pl.DataFrame:
     return fill_points(LINUX, measure).filter(pl.col("seed") <= 2)
 
 
-def find_verdicts(reference: str, /, **changed: float) -> dict[str, Verdict]:
+def find_verdicts(reference: str, /, **changed: float) -> dict[str, ClaimVerdict]:
     """Give the verdicts on claims about a reference, of its runs but for what is changed."""
     found = judge(LINUX, fill(lambda row: behave(row, reference, **changed)))
     own = {
@@ -120,8 +120,8 @@ def find_verdicts(reference: str, /, **changed: float) -> dict[str, Verdict]:
 
 def find_differing(reference: str = REAL, /, **changed: float) -> set[str]:
     verdicts = find_verdicts(reference, **changed)
-    assert Verdict.UNTESTABLE not in verdicts.values()
-    return {claim for claim, verdict in verdicts.items() if verdict is Verdict.DIFFERS}
+    assert ClaimVerdict.UNTESTABLE not in verdicts.values()
+    return {claim for claim, verdict in verdicts.items() if verdict is ClaimVerdict.DIFFERS}
 
 
 def list_ids(check: str) -> set[str]:
@@ -199,7 +199,7 @@ def test_a_loss_where_linux_has_none_differs() -> None:
     analysis = load(LINUX).load_analysis()
     limits = find_limits("check_loss", "10 Mbit/s 20 ms docsis_pie 1 bbr")
     points = pl.DataFrame([{"case": limits["case"], "seed": 1, **make_run(loss=0.001)}])
-    assert analysis.check_loss(points, limits).verdict is Verdict.DIFFERS
+    assert analysis.check_loss(points, limits).verdict is ClaimVerdict.DIFFERS
 
 
 def test_a_ping_must_agree_in_its_mean_and_in_its_99th_percentile() -> None:
@@ -213,14 +213,14 @@ def test_nine_of_eleven_cases_are_enough() -> None:
     analysis = load(LINUX).load_analysis()
     cases = [own["case"] for own in analysis.list_limits("check_loss")][:11]
 
-    def count(differing: int) -> tuple[Verdict, str]:
+    def count(differing: int) -> tuple[ClaimVerdict, str]:
         points = fill(
             lambda row: behave(row, mean=2.0 if row["case"] in cases[:differing] else 1.0)
         )
         return judge(LINUX, points)["LINUX.rows"]
 
-    assert count(2) == (Verdict.REPRODUCED, "9 of 11 agree in both")
-    assert count(3) == (Verdict.DIFFERS, "8 of 11 agree in both")
+    assert count(2) == (ClaimVerdict.REPRODUCED, "9 of 11 agree in both")
+    assert count(3) == (ClaimVerdict.DIFFERS, "8 of 11 agree in both")
 
 
 def measure(**run: Any) -> Row:
@@ -244,20 +244,25 @@ def test_a_run_without_an_exit_or_a_loss_is_told() -> None:
     points = fill(lambda _row: make_run(first_loss=NEVER, exit_at=41))
     found = judge(LINUX, points)
     text = "no exit before a loss in 2 of 2 runs"
-    assert found["LINUX.tail-10-20-1cubic.exit"] == (Verdict.DIFFERS, text)
-    assert found["LINUX.tail-10-20-1cubic.first"] == (Verdict.DIFFERS, "no loss in 2 of 2 runs")
+    assert found["LINUX.tail-10-20-1cubic.exit"] == (ClaimVerdict.DIFFERS, text)
+    assert found["LINUX.tail-10-20-1cubic.first"] == (
+        ClaimVerdict.DIFFERS,
+        "no loss in 2 of 2 runs",
+    )
 
 
 def test_what_was_not_run_cannot_be_tested() -> None:
     study = load(LINUX).make_quick()
-    rows = [{**point.columns, **behave(point.columns)} for point in study.list_points()]
+    rows = [{**place, **behave(place)} for place in study.list_places()]
     points = pl.DataFrame(rows, infer_schema_length=None)
     analysis = study.load_analysis()
-    judged = judge_claims(study.claims, analysis, points)
-    verdicts = {item.claim.id: item.finding.verdict for item in judged}
-    assert verdicts["LINUX.rows"] is verdicts["LINUX.pie-10-20-4cubic.loss"] is Verdict.UNTESTABLE
+    judged = check_claims(study.claims, analysis, points)
+    verdicts = {item.claim.id: item.result.verdict for item in judged}
+    assert (
+        verdicts["LINUX.rows"] is verdicts["LINUX.pie-10-20-4cubic.loss"] is ClaimVerdict.UNTESTABLE
+    )
     assert verdicts["LINUX.goodput"] is verdicts["LINUX.codel-10-20-1reno.loss"]
-    assert verdicts["LINUX.goodput"] is Verdict.REPRODUCED
+    assert verdicts["LINUX.goodput"] is ClaimVerdict.REPRODUCED
     assert [len(f.panels) for f in draw_study_figures(study, analysis, points)] == [3, 3, 4]
 
 
@@ -293,11 +298,11 @@ def test_what_is_expected_is_said_as_it_is_checked() -> None:
 
 
 def test_a_case_is_run_as_it_is_called() -> None:
-    points = {point.values["case"]: point for point in load(LINUX).list_points()}
+    points = {point.place[0]: point for point in load(LINUX).list_points()}
     assert len(points) == 17
     for case, point in points.items():
         rate, _, rtt, _, queue, count, control = str(case).split(" ")
-        content = read_scenario(str(point.scenario)).load(point.overrides).resolved
+        content = read_scenario(str(point.setting.scenario)).load(point.setting.overrides).resolved
         link = content["link"]["line"]
         up = link["docsis"]["upstream"] if queue == "docsis_pie" else link["point_to_point"]["up"]
         assert up["rate"] == f"{rate} Mbit/s"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headend.study import Verdict
+from headend.study import ClaimVerdict
 from judged import fill_points, judge, run_quick
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def find_reproduced(name: str, measure: Any) -> set[str]:
     return {
         claim.split(".")[1]
         for claim, (verdict, _) in verdicts.items()
-        if verdict is Verdict.REPRODUCED
+        if verdict is ClaimVerdict.REPRODUCED
     }
 
 
@@ -229,7 +229,7 @@ def test_an_evening_as_promised_agrees_and_one_without_a_gain_differs() -> None:
 def test_low_latency_does_what_the_studies_say(tmp_path: Path) -> None:
     verdicts = run_quick(STARVATION, tmp_path / "starvation")
     for claim in ("weight", "flood", "ten"):
-        assert verdicts[f"STARVE.{claim}"] is Verdict.REPRODUCED, claim
+        assert verdicts[f"STARVE.{claim}"] is ClaimVerdict.REPRODUCED, claim
     verdicts = run_quick(ABUSE, tmp_path / "abuse")
     for claim in ("flood", "game", "unprotected"):
-        assert verdicts[f"ABUSE.{claim}"] is Verdict.REPRODUCED, claim
+        assert verdicts[f"ABUSE.{claim}"] is ClaimVerdict.REPRODUCED, claim

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headend.study import Verdict
+from headend.study import ClaimVerdict
 from judged import fill_points, judge, load, run_quick
 
 if TYPE_CHECKING:
@@ -75,9 +75,9 @@ def test_the_ratio_is_the_product_of_what_it_is_made_of() -> None:
 
 def test_runs_as_the_rfc_derives_them_agree_and_a_swing_and_other_windows_differ() -> None:
     agreeing = judge(CAUSES, fill_points(CAUSES, lambda row: couple(row, swing=1.001)))
-    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in agreeing.values()} == {ClaimVerdict.REPRODUCED}
     verdicts = judge(CAUSES, fill_points(CAUSES, lambda row: couple(row, swing=0.8)))
-    assert verdicts["PRAGUE.swing"][0] is verdicts["PRAGUE.rfc"][0] is Verdict.DIFFERS
+    assert verdicts["PRAGUE.swing"][0] is verdicts["PRAGUE.rfc"][0] is ClaimVerdict.DIFFERS
 
     def depend(row: dict[str, Any]) -> dict[str, Any]:
         """Give runs in which the virtual round trip does the opposite of what it should."""
@@ -91,7 +91,7 @@ def test_runs_as_the_rfc_derives_them_agree_and_a_swing_and_other_windows_differ
         return found
 
     verdicts = judge(CAUSES, fill_points(CAUSES, depend))
-    same = {claim for claim, (verdict, _) in verdicts.items() if verdict is Verdict.REPRODUCED}
+    same = {claim for claim, (verdict, _) in verdicts.items() if verdict is ClaimVerdict.REPRODUCED}
     assert same == {"PRAGUE.rfc"}
 
 
@@ -116,9 +116,9 @@ def public(row: dict[str, Any], *, power: float = 1.0) -> dict[str, Any]:
 
 def test_the_published_rates_agree_and_their_inverse_differs() -> None:
     agreeing = judge(PUBLIC, fill_points(PUBLIC, public))
-    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in agreeing.values()} == {ClaimVerdict.REPRODUCED}
     verdicts = judge(PUBLIC, fill_points(PUBLIC, lambda row: public(row, power=-1)))
-    same = {claim for claim, (verdict, _) in verdicts.items() if verdict is Verdict.REPRODUCED}
+    same = {claim for claim, (verdict, _) in verdicts.items() if verdict is ClaimVerdict.REPRODUCED}
     assert same == {"PRAGUE-PUBLIC.user-delay"}
 
 
@@ -127,8 +127,10 @@ def test_prague_has_more_than_a_classic_flow_for_the_reasons_that_the_study_give
 ) -> None:
     verdicts = run_quick(CAUSES, tmp_path / "causes")
     for claim in ("own-rtt", "coupling", "swing"):
-        assert verdicts[f"PRAGUE.{claim}"] in (Verdict.REPRODUCED, Verdict.UNTESTABLE), claim
-    assert verdicts["PRAGUE.rfc"] is Verdict.DIFFERS
+        assert verdicts[f"PRAGUE.{claim}"] in (ClaimVerdict.REPRODUCED, ClaimVerdict.UNTESTABLE), (
+            claim
+        )
+    assert verdicts["PRAGUE.rfc"] is ClaimVerdict.DIFFERS
     verdicts = run_quick(PUBLIC, tmp_path / "public")
     for claim in ("order", "one-queue", "user", "user-delay"):
-        assert verdicts[f"PRAGUE-PUBLIC.{claim}"] is Verdict.REPRODUCED, claim
+        assert verdicts[f"PRAGUE-PUBLIC.{claim}"] is ClaimVerdict.REPRODUCED, claim

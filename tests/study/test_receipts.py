@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from headend.scenario.shipped import list_studies
-from headend.study import Kind, Verdict, decide_over_seeds, join_decisions, read_study
-from headend.study.catalogue import choose_study, find_names, rank_study, read_catalogue
-from headend.study.documents import FIVE, is_of_five
+from headend.study import ClaimVerdict, Kind, decide_over_seeds, join_decisions, read_study
+from headend.study.documents import FIVE, Group, find_all, find_group, read_catalogue
+from headend.study.locating import choose_study, rank_study
 
 DOCS = Path(__file__).parents[2] / "docs"
 STUDIES = sorted(list_studies().items())
@@ -33,7 +33,7 @@ def test_the_five_documents_have_77_published_results() -> None:
         name: sum(claim.kind is Kind.RESULT for claim in read_study(name, folder).claims)
         for name, folder in STUDIES
     }
-    assert sum(count for name, count in results.items() if is_of_five(name)) == 77
+    assert sum(count for name, count in results.items() if find_group(name) is Group.FIVE) == 77
     assert sum(count for name, count in results.items() if name.startswith("recommend/")) == 0
 
 
@@ -58,7 +58,7 @@ def test_what_a_figure_shows_is_in_the_list_of_its_document_or_the_source_of_a_c
     sources: dict[str, str] = {}
     for study in studies:
         document = study.name.split("/")[0]
-        own = " ".join(f"{claim.source}, {find_names(claim.source)}" for claim in study.claims)
+        own = " ".join(f"{claim.source}, {find_all(claim.source, [])}" for claim in study.claims)
         sources[document] = sources.get(document, "") + own
     unknown = [
         (study.name, figure.name, shown)
@@ -79,7 +79,7 @@ def test_a_document_s_list_has_every_figure_that_its_studies_name(document: str)
         name
         for study in studies
         for source in (study.source, *(claim.source for claim in study.claims))
-        for name in find_names(source)
+        for name in find_all(source, [])
     }
     shown = {name for study in studies for figure in study.figures for name in figure.shows}
     assert (named | shown) - catalogue.keys() == set()
@@ -113,11 +113,11 @@ def test_one_study_draws_each_figure_of_a_document(document: str) -> None:
 def test_a_mean_whose_interval_reaches_over_a_bound_is_undecided() -> None:
     values = [0.2, 1.4, 0.9]
     found = decide_over_seeds(values, low=0.5)
-    assert found.verdict is Verdict.UNDECIDED
+    assert found.verdict is ClaimVerdict.UNDECIDED
     assert found.deciding_seeds == 16
-    assert decide_over_seeds(values, low=-0.7).verdict is Verdict.REPRODUCED
-    assert decide_over_seeds(values, high=-0.7).verdict is Verdict.DIFFERS
-    assert decide_over_seeds(values, 0.0, 1.0).verdict is Verdict.UNDECIDED
+    assert decide_over_seeds(values, low=-0.7).verdict is ClaimVerdict.REPRODUCED
+    assert decide_over_seeds(values, high=-0.7).verdict is ClaimVerdict.DIFFERS
+    assert decide_over_seeds(values, 0.0, 1.0).verdict is ClaimVerdict.UNDECIDED
 
 
 def test_as_many_seeds_as_are_asked_for_decide_it_if_their_spread_stays() -> None:
@@ -134,19 +134,19 @@ def test_as_many_seeds_as_are_asked_for_decide_it_if_their_spread_stays() -> Non
         width = math.sqrt(sum((sign - middle) ** 2 for sign in signs) / (count - 1))
         return [mean + (sign - middle) * deviation / width for sign in signs]
 
-    assert decide_over_seeds(spread(needed), low=0.5).verdict is Verdict.REPRODUCED
-    assert decide_over_seeds(spread(needed - 1), low=0.5).verdict is Verdict.UNDECIDED
+    assert decide_over_seeds(spread(needed), low=0.5).verdict is ClaimVerdict.REPRODUCED
+    assert decide_over_seeds(spread(needed - 1), low=0.5).verdict is ClaimVerdict.UNDECIDED
 
 
 def test_a_mean_at_the_bound_itself_is_never_decided_by_chance() -> None:
-    assert decide_over_seeds([1.0, 2.0, 3.0], low=2.0).verdict is Verdict.UNDECIDED
+    assert decide_over_seeds([1.0, 2.0, 3.0], low=2.0).verdict is ClaimVerdict.UNDECIDED
     assert decide_over_seeds([1.0, 2.0, 3.0], low=2.0).deciding_seeds is None
-    assert decide_over_seeds([2.0, 2.0], low=2.0).verdict is Verdict.REPRODUCED
+    assert decide_over_seeds([2.0, 2.0], low=2.0).verdict is ClaimVerdict.REPRODUCED
 
 
 def test_one_seed_has_no_interval() -> None:
     found = decide_over_seeds([1.0], low=0.5)
-    assert (found.verdict, found.interval) == (Verdict.REPRODUCED, None)
+    assert (found.verdict, found.interval) == (ClaimVerdict.REPRODUCED, None)
     finding = found.tell("1.0")
     assert (finding.measured, finding.verdict, finding.interval) == ("1.0", found.verdict, None)
 
@@ -156,6 +156,10 @@ def test_a_claim_over_several_numbers_agrees_where_all_do() -> None:
     differs = decide_over_seeds([1.0, 1.1], high=0.0)
     undecided = [decide_over_seeds([0.2, 1.4, 0.9], low=low) for low in (0.5, 0.0)]
     assert join_decisions([agrees, agrees], "1", "why").why == ""
-    assert join_decisions([agrees, *undecided, differs], "1", "why").verdict is Verdict.DIFFERS
+    assert join_decisions([agrees, *undecided, differs], "1", "why").verdict is ClaimVerdict.DIFFERS
     joined = join_decisions([agrees, *undecided], "1", "why")
-    assert (joined.verdict, joined.deciding_seeds, joined.why) == (Verdict.UNDECIDED, 16, "why")
+    assert (joined.verdict, joined.deciding_seeds, joined.why) == (
+        ClaimVerdict.UNDECIDED,
+        16,
+        "why",
+    )

@@ -11,14 +11,15 @@ from typing import Any
 
 import pytest
 
+from headend.design.factor import Factor
+from headend.recommendation.candidate import Feature
 from headend.recommendation.experiment import run_request
-from headend.recommendation.feature import Feature
 from headend.recommendation.request import Request
 from headend.scenario.reach import Reach
 from headend.scenario.source import Overrides, read_scenario
-from headend.study import PointStore, Verdict, run_points
+from headend.study import ClaimVerdict, PointStore, Study, run_points
 from headend.study.outcome import draw_study_figures
-from judged import fill_points, import_shared, judge, load
+from judged import fill_points, import_shared, judge, keep_values, load
 
 Row = dict[str, Any]
 
@@ -31,40 +32,44 @@ def resolve(scenario: Any, reach: Reach, overrides: Overrides) -> dict[str, Any]
     return {key: value for key, value in told.items() if key != "title"}
 
 
+def find_factor(study: Study, name: str) -> Factor:
+    return next(own for own in study.design.factors if own.name == name)
+
+
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_settings_are_those_that_a_recommendation_tries(name: str) -> None:
     study = load(name)
     request: Request = study.load_analysis().REQUEST
-    settings = next(axis for axis in study.axes if axis.name == "setting")
+    settings = find_factor(study, "setting")
     tried = request.features if len(request.features) == 1 else tuple(Feature)
     listed = import_shared("recommend", "asking").list_settings(request, tried)
     assert list(settings.values) == list(listed)
-    assert settings.each == listed
+    assert list(map(dict, settings.writes)) == list(listed.values())
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_point_is_the_scenario_that_a_recommendation_runs(name: str) -> None:
     study = load(name)
     request: Request = study.load_analysis().REQUEST
-    cases = next(axis for axis in study.axes if axis.name == "case")
-    settings = next(axis for axis in study.axes if axis.name == "setting").values
+    cases = find_factor(study, "case")
+    settings = find_factor(study, "setting").values
     asking = import_shared("recommend", "asking")
     wanted = {
         (asking.name_setting(tier, candidate), case): resolve(
             request.write_scenario(tier, candidate),
             Reach(),
-            (*cases.each.get(str(case), {}).items(), ("seed", "1")),
+            (*cases.write(number), ("seed", "1")),
         )
         for tier in request.tiers
         for candidate in request.list_candidates(tier)
-        for case in cases.values
+        for number, case in enumerate(cases.values)
         if asking.name_setting(tier, candidate) in settings
     }
     found = {
-        (point.values["setting"], point.values["case"]): resolve(
-            point.scenario, study.reach, (*point.overrides, ("seed", "1"))
+        (place["setting"], place["case"]): resolve(
+            point.setting.scenario, study.reach, (*point.setting.overrides, ("seed", "1"))
         )
-        for point in study.list_points()
+        for point, place in zip(study.list_points(), study.list_places(), strict=True)
         if point.seed == study.seeds[0]
     }
     assert found == wanted
@@ -88,18 +93,22 @@ def test_from_the_points_of_a_study_the_same_is_recommended_as_by_a_run(tmp_path
     (decided,) = run_request(request).decisions
     settings = list(import_shared("recommend", "asking").list_settings(request))
     kept = {"setting": tuple(settings), "case": ("asked",)}
-    axes = tuple(replace(axis, values=kept[axis.name]) for axis in study.axes)
-    few = replace(study, axes=axes, seeds=request.seeds, overrides=short)
+    factors = [keep_values(own, kept[own.name]) for own in study.design.factors]
+    design = replace(
+        study.design,
+        dimensions=tuple((own,) for own in factors),
+        seeds=request.seeds,
+        overrides=short,
+    )
+    few = replace(study, design=design)
     points = run_points(few, PointStore(tmp_path), threading.Event())
     assert points is not None
     (again,) = import_shared("recommend", "asking").recommend(points, request).values()
     assert again.chosen == decided.chosen
-    assert again.conclusion.standings == decided.conclusion.standings
-    assert len(set(decided.conclusion.standings.values())) > 1
-    for term in decided.wish.terms:
-        assert (
-            again.conclusion.terms[term.text].values == decided.conclusion.terms[term.text].values
-        )
+    assert again.standings == decided.standings
+    assert len(set(decided.standings.values())) > 1
+    for term in decided.criteria.terms:
+        assert again.terms[term.text].values == decided.terms[term.text].values
 
 
 def read_place(row: Row) -> tuple[int, str]:
@@ -111,7 +120,9 @@ def read_place(row: Row) -> tuple[int, str]:
 def find_missed(name: str, measure: Callable[[Row], Row]) -> set[str]:
     """Name the claims that are not reproduced on points made for the purpose."""
     found = judge(name, fill_points(name, measure))
-    return {claim for claim, (verdict, _) in found.items() if verdict is not Verdict.REPRODUCED}
+    return {
+        claim for claim, (verdict, _) in found.items() if verdict is not ClaimVerdict.REPRODUCED
+    }
 
 
 #: Table 2 of the guideline.
@@ -149,7 +160,7 @@ def test_a_call_that_bears_no_buffer_leaves_nothing_to_recommend() -> None:
     name = "recommend/calls"
     found = judge(name, fill_points(name, lambda row: call(row, bears=0.01)))
     verdict, measured = found["REC-T2.asked"]
-    assert verdict is Verdict.DIFFERS
+    assert verdict is ClaimVerdict.DIFFERS
     assert measured.count("nothing (nearest: buffer") == 4
 
 
@@ -215,7 +226,7 @@ def test_a_home_in_which_aqm_is_best_agrees() -> None:
 def test_a_home_in_which_aqm_fails_the_call_differs_and_gets_the_buffer_or_low_latency() -> None:
     name = "recommend/features"
     found = judge(name, fill_points(name, lambda row: live(row, aqm=3.0)))
-    differ = {claim for claim, (verdict, _) in found.items() if verdict is Verdict.DIFFERS}
+    differ = {claim for claim, (verdict, _) in found.items() if verdict is ClaimVerdict.DIFFERS}
     assert differ - APART == {
         "REC-AQM.choice",
         "REC-AQM.cause-choice",
@@ -244,7 +255,7 @@ WORLDS: dict[str, Callable[[Row], Row]] = {
 def test_figures_are_drawn_of_all_cases_and_of_one(name: str) -> None:
     study = load(name)
     points = fill_points(name, WORLDS[name])
-    cases = next(axis for axis in study.axes if axis.name == "case").values
+    cases = find_factor(study, "case").values
     for rows in (points, points.filter(points["case"] == cases[0])):
         figures = draw_study_figures(study, study.load_analysis(), rows)
         assert all(figure.panels for figure in figures)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headend.scenario.source import read_scenario
-from headend.study import Verdict
+from headend.study import ClaimVerdict
 from headend.study.outcome import draw_study_figures
 from judged import fill_points, judge, load
 
@@ -41,7 +41,7 @@ def repeat(row: Row) -> Row:
 
 def test_what_docsis_ns3_printed_agrees_with_itself() -> None:
     verdicts = judge(RESIDENTIAL, fill_points(RESIDENTIAL, repeat))
-    assert {verdict for verdict, _ in verdicts.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in verdicts.values()} == {ClaimVerdict.REPRODUCED}
 
 
 @pytest.mark.parametrize(
@@ -66,16 +66,16 @@ def test_a_run_that_is_further_off_than_the_bound_differs(
         return own
 
     verdicts = judge(RESIDENTIAL, fill_points(RESIDENTIAL, shift))
-    differing = {name for name, (verdict, _) in verdicts.items() if verdict is Verdict.DIFFERS}
+    differing = {name for name, (verdict, _) in verdicts.items() if verdict is ClaimVerdict.DIFFERS}
     assert differing == {claim}
 
 
 def test_a_claim_about_a_case_that_was_not_run_cannot_be_tested() -> None:
     points = fill_points(RESIDENTIAL, repeat)
     verdicts = judge(RESIDENTIAL, points.filter(points["case"] == "3"))
-    untestable = {name for name, (own, _) in verdicts.items() if own is Verdict.UNTESTABLE}
+    untestable = {name for name, (own, _) in verdicts.items() if own is ClaimVerdict.UNTESTABLE}
     assert untestable >= {"RES.idle", "RES.rate-up", "RES.rate-down", "RES.be-loaded"}
-    assert verdicts["RES.ef-down"][0] is Verdict.REPRODUCED
+    assert verdicts["RES.ef-down"][0] is ClaimVerdict.REPRODUCED
 
 
 def test_its_figures_are_drawn_from_any_points() -> None:
@@ -89,7 +89,9 @@ def test_its_figures_are_drawn_from_any_points() -> None:
 def test_each_case_is_the_experiments_home() -> None:
     study = load(RESIDENTIAL)
     for point in study.list_points()[:: len(study.seeds)]:
-        scenario = read_scenario(str(point.scenario), study.reach).load(point.overrides)
+        scenario = read_scenario(str(point.setting.scenario), study.reach).load(
+            point.setting.overrides
+        )
         line = scenario.resolved["link"]["cable"]["docsis"]
         flows = scenario.resolved["flow"]
         assert (line["upstream"]["rate"], line["downstream"]["rate"]) == (
@@ -102,5 +104,5 @@ def test_each_case_is_the_experiments_home() -> None:
         uploads = [name for name in flows if name.startswith("upload")]
         downloads = [name for name in flows if name.startswith("download")]
         expected = {"3": (1, 0), "4": (0, 1), "5": (1, 1), "6": (5, 5), "7": (5, 5)}
-        case = str(point.values["case"])
+        case = str(point.place[study.design.names.index("case")])
         assert (len(uploads), len(downloads)) == expected.get(case, (0, 0))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from headend.study import Verdict
+from headend.study import ClaimVerdict
 from judged import fill_points, judge, load, run_quick
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def compete(row: dict[str, Any], *, even: float = 0.5) -> dict[str, Any]:
 
 def test_shares_as_published_agree_and_uneven_ones_of_a_kind_differ() -> None:
     agreeing = judge(COMPETITION, fill_points(COMPETITION, compete))
-    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in agreeing.values()} == {ClaimVerdict.REPRODUCED}
     uneven = judge(COMPETITION, fill_points(COMPETITION, lambda row: compete(row, even=0.8)))
-    differing = {claim for claim, (verdict, _) in uneven.items() if verdict is Verdict.DIFFERS}
+    differing = {claim for claim, (verdict, _) in uneven.items() if verdict is ClaimVerdict.DIFFERS}
     assert differing == {f"COMPETE.alike-{kind}" for kind in ("loss", "delay", "model", "marks")}
 
 
@@ -55,9 +55,9 @@ def test_a_scavenger_that_does_not_give_way_differs() -> None:
 
     verdicts = judge(COMPETITION, fill_points(COMPETITION, greedy))
     for claim in ("ledbat", "ledbat_plus_plus", "vegas", "reno-deep", "bbr-deep"):
-        assert verdicts[f"COMPETE.{claim}"][0] is Verdict.DIFFERS
+        assert verdicts[f"COMPETE.{claim}"][0] is ClaimVerdict.DIFFERS
     for claim in ("reno", "ledbat-short", "bbr-short", "dctcp"):
-        assert verdicts[f"COMPETE.{claim}"][0] is Verdict.REPRODUCED
+        assert verdicts[f"COMPETE.{claim}"][0] is ClaimVerdict.REPRODUCED
 
 
 def test_shares_that_lie_on_both_sides_of_a_bound_are_undecided() -> None:
@@ -67,14 +67,14 @@ def test_shares_that_lie_on_both_sides_of_a_bound_are_undecided() -> None:
 
     verdict, _ = judge(COMPETITION, fill_points(COMPETITION, scatter))["COMPETE.reno"]
     # All are above two thirds.
-    assert verdict is Verdict.DIFFERS
+    assert verdict is ClaimVerdict.DIFFERS
 
     def hover(row: dict[str, Any]) -> dict[str, Any]:
         share = 2 / 3 + (0.05 if row["seed"] % 2 else -0.04)
         return {**compete(row), "one": share * 20e6, "other": (1 - share) * 20e6}
 
     verdict, _ = judge(COMPETITION, fill_points(COMPETITION, hover))["COMPETE.reno"]
-    assert verdict is Verdict.UNDECIDED
+    assert verdict is ClaimVerdict.UNDECIDED
 
 
 def couple(row: dict[str, Any], *, window: float = 2.0) -> dict[str, Any]:
@@ -103,10 +103,10 @@ def test_the_coupling_is_taken_apart_as_the_rfc_derives_it() -> None:
         assert rows[factor].to_list() == pytest.approx([1.0] * rows.height)
     # RFC 9332's own numbers: 0.85 / 1.22 is printed as 1 / 1.4.
     assert rows["ratio"][0] == pytest.approx(0.85 * 55 / 1.22 / 40)
-    assert judge(COUPLING, points)["COUPLING.ratio"][0] is Verdict.REPRODUCED
+    assert judge(COUPLING, points)["COUPLING.ratio"][0] is ClaimVerdict.REPRODUCED
     more = fill_points(COUPLING, lambda row: couple(row, window=2.7))
     assert analysis.measure(more)["prague"].to_list() == pytest.approx([1.35] * rows.height)
-    assert judge(COUPLING, more)["COUPLING.ratio"][0] is Verdict.DIFFERS
+    assert judge(COUPLING, more)["COUPLING.ratio"][0] is ClaimVerdict.DIFFERS
 
 
 def lose(row: dict[str, Any], *, factor: float = 1.0) -> dict[str, Any]:
@@ -118,9 +118,9 @@ def lose(row: dict[str, Any], *, factor: float = 1.0) -> dict[str, Any]:
 
 def test_rates_as_the_figure_has_them_agree_and_half_of_them_differ() -> None:
     agreeing = judge(LOSSES, fill_points(LOSSES, lose))
-    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in agreeing.values()} == {ClaimVerdict.REPRODUCED}
     halved = judge(LOSSES, fill_points(LOSSES, lambda row: lose(row, factor=0.49)))
-    differing = {claim for claim, (verdict, _) in halved.items() if verdict is Verdict.DIFFERS}
+    differing = {claim for claim, (verdict, _) in halved.items() if verdict is ClaimVerdict.DIFFERS}
     assert differing == {"LOSS-F8.bbr-meets", "LOSS-F8.bbr-close"}
 
 
@@ -133,7 +133,7 @@ def test_what_bbr_keeps_of_a_lossy_line_is_judged_with_the_default_windows() -> 
     for short in ("linux", "open"):
         points = fill_points(LOSSES, partial(lose_in, short=short))
         verdicts[short] = judge(LOSSES, points)["LOSS-F8.bbr-meets"][0]
-    assert verdicts == {"linux": Verdict.DIFFERS, "open": Verdict.REPRODUCED}
+    assert verdicts == {"linux": ClaimVerdict.DIFFERS, "open": ClaimVerdict.REPRODUCED}
 
 
 def respond(row: dict[str, Any], *, factor: float = 1.0) -> dict[str, Any]:
@@ -156,10 +156,12 @@ def respond(row: dict[str, Any], *, factor: float = 1.0) -> dict[str, Any]:
 def test_rates_of_the_closed_forms_agree_and_half_of_them_differ() -> None:
     # DCTCP's two forms are a third apart: 1.15 times the smaller is within both ranges, nearly.
     agreeing = judge(RESPONSE, fill_points(RESPONSE, respond))
-    differing = {claim for claim, (verdict, _) in agreeing.items() if verdict is Verdict.DIFFERS}
+    differing = {
+        claim for claim, (verdict, _) in agreeing.items() if verdict is ClaimVerdict.DIFFERS
+    }
     assert differing == {"RESPONSE.first-mark"}
     halved = judge(RESPONSE, fill_points(RESPONSE, lambda row: respond(row, factor=0.5)))
-    same = {claim for claim, (verdict, _) in halved.items() if verdict is Verdict.REPRODUCED}
+    same = {claim for claim, (verdict, _) in halved.items() if verdict is ClaimVerdict.REPRODUCED}
     # Half of the line is still more than what NewReno and CUBIC have.
     assert same == {"RESPONSE.bbr3"}
 
@@ -194,16 +196,16 @@ def test_a_tooth_is_the_time_between_bursts() -> None:
         return {"goodput": 1.5e8, "discarded": series, "rate": [1e8] * 1200}
 
     verdicts = judge(RECOVERY, fill_points(RECOVERY, measure))
-    assert {verdict for verdict, _ in verdicts.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in verdicts.values()} == {ClaimVerdict.REPRODUCED}
 
 
 def test_controls_compete_and_respond_as_known(tmp_path: Path) -> None:
     verdicts = run_quick(COMPETITION, tmp_path / "competition")
     # Two seeds leave shares undecided, but none differs.
-    assert Verdict.DIFFERS not in verdicts.values()
+    assert ClaimVerdict.DIFFERS not in verdicts.values()
     verdicts = run_quick(RESPONSE, tmp_path / "response")
-    assert verdicts["RESPONSE.reno"] is verdicts["RESPONSE.first-mark"] is Verdict.REPRODUCED
-    assert verdicts["RESPONSE.scalable"] is Verdict.DIFFERS
-    assert run_quick(COUPLING, tmp_path / "coupling")["COUPLING.ratio"] is Verdict.DIFFERS
+    assert verdicts["RESPONSE.reno"] is verdicts["RESPONSE.first-mark"] is ClaimVerdict.REPRODUCED
+    assert verdicts["RESPONSE.scalable"] is ClaimVerdict.DIFFERS
+    assert run_quick(COUPLING, tmp_path / "coupling")["COUPLING.ratio"] is ClaimVerdict.DIFFERS
     verdicts = run_quick(LOSSES, tmp_path / "losses")
-    assert verdicts["LOSS-F8.cubic-stalls"] is Verdict.REPRODUCED
+    assert verdicts["LOSS-F8.cubic-stalls"] is ClaimVerdict.REPRODUCED

@@ -21,10 +21,10 @@ from judged import LINE, import_shared
 SHARED = sorted((SHIPPED / "studies").glob("*/*.py"))
 
 COUNTING = """\
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import ClaimResult, ClaimVerdict
 
 def tell(points):
-    return Finding(f"{NAME} {{len(points)}}", Verdict.REPRODUCED)
+    return ClaimResult(f"{NAME} {{len(points)}}", ClaimVerdict.REPRODUCED)
 """
 
 USING = """\

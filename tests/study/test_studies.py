@@ -17,20 +17,21 @@ from click.testing import CliRunner, Result
 
 from conftest import ANALYSIS, SMALL_STUDY
 from headend.cli.main import app
-from headend.cli.study import Told
+from headend.cli.study import _Printer
+from headend.design.design import Design
 from headend.errors import InputError
 from headend.running.executor import Executor, Progress
 from headend.running.memory import Allowance
 from headend.scenario.library import find_study
 from headend.scenario.shipped import list_studies
 from headend.scenario.subjects import Vocabulary
-from headend.study import PointStore, Study, Verdict, read_study, run_points
+from headend.study import ClaimVerdict, PointStore, Study, read_study, run_points
 from headend.study.analysis import blame
-from headend.study.claims import judge_claims
+from headend.study.claims import check_claims
 from headend.study.outcome import draw_study_figures
 from headend.study.points import prepare_points, read_distribution, read_series, take_percentiles
 from headend.study.running import Order
-from judged import LINE, fill_points, judge, load
+from judged import LINE, fill_points, judge, keep_values, load
 
 PING = "buffer-control/ping-latency"
 
@@ -38,8 +39,7 @@ PING = "buffer-control/ping-latency"
 def make_points(study: Study, fill: Callable[[dict[str, Any], float], float]) -> pl.DataFrame:
     """Give each point the mean ping of a buffer filled to a share that the test chooses."""
     rows = []
-    for point in study.list_points():
-        row: dict[str, Any] = dict(point.columns)
+    for row in study.list_places():
         predicted = row["buffer_kib"] * 8.192 / row["rate_mbps"]
         share = fill(row, predicted)
         # Below the line where the buffer drains, at both round trips alike.
@@ -50,7 +50,7 @@ def make_points(study: Study, fill: Callable[[dict[str, Any], float], float]) ->
     return pl.DataFrame(rows)
 
 
-def judge_ping(points: pl.DataFrame) -> dict[str, tuple[Verdict, str]]:
+def judge_ping(points: pl.DataFrame) -> dict[str, tuple[ClaimVerdict, str]]:
     return judge(PING, points)
 
 
@@ -61,32 +61,32 @@ def saw_tooth(row: dict[str, Any], _predicted: float) -> float:
 def test_the_grid_is_the_guidelines() -> None:
     points = load(PING).list_points()
     assert len(points) == 2 * 4 * 6 * 2
-    assert {point.values["buffer_kib"] for point in points} == {8, 16, 32, 64, 128, 256}
-    assert len({point.overrides for point in points}) == len(points)
+    assert {place["buffer_kib"] for place in load(PING).list_places()} == {8, 16, 32, 64, 128, 256}
+    assert len({point.setting.overrides for point in points}) == len(points)
 
 
 def test_points_as_the_guideline_saw_them_reproduce_every_claim() -> None:
     verdicts = judge_ping(make_points(load(PING), saw_tooth))
-    assert {verdict for verdict, _ in verdicts.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in verdicts.values()} == {ClaimVerdict.REPRODUCED}
     assert verdicts["BUF-F4.slope"][1].startswith("0.8496 over 48 points (0.849 to 0.850")
 
 
 def test_a_buffer_that_stays_full_differs_in_its_slope() -> None:
     verdicts = judge_ping(make_points(load(PING), lambda _row, _predicted: 1.0))
-    assert verdicts["BUF-F4.slope"][0] is Verdict.DIFFERS
-    assert verdicts["BUF-F3.buffer"][0] is Verdict.REPRODUCED
+    assert verdicts["BUF-F4.slope"][0] is ClaimVerdict.DIFFERS
+    assert verdicts["BUF-F3.buffer"][0] is ClaimVerdict.REPRODUCED
 
 
 def test_a_ping_that_falls_with_the_buffer_differs() -> None:
     points = make_points(
         load(PING), lambda row, _predicted: 0.1 if row["buffer_kib"] == 128 else 0.85
     )
-    assert judge_ping(points)["BUF-F3.buffer"][0] is Verdict.DIFFERS
+    assert judge_ping(points)["BUF-F3.buffer"][0] is ClaimVerdict.DIFFERS
 
 
 def test_an_rtt_that_matters_differs() -> None:
     points = make_points(load(PING), lambda row, _predicted: 0.9 if row["rtt_ms"] == 57 else 0.2)
-    assert judge_ping(points)["BUF-F3.rtt"][0] is Verdict.DIFFERS
+    assert judge_ping(points)["BUF-F3.rtt"][0] is ClaimVerdict.DIFFERS
 
 
 def contend(row: dict[str, Any], *, saturated_share: float = 1.0) -> dict[str, Any]:
@@ -110,13 +110,13 @@ def contend(row: dict[str, Any], *, saturated_share: float = 1.0) -> dict[str, A
 def test_contention_by_the_closed_forms_is_reproduced_and_otherwise_not() -> None:
     study = "cable-plant/contention"
     agreeing = judge(study, fill_points(study, contend))
-    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in agreeing.values()} == {ClaimVerdict.REPRODUCED}
     off = fill_points(study, lambda row: contend(row, saturated_share=1.2))
     verdicts = judge(study, off)
-    assert verdicts["ALOHA.saturated"][0] is Verdict.DIFFERS
-    assert verdicts["ALOHA.first"][0] is Verdict.REPRODUCED
+    assert verdicts["ALOHA.saturated"][0] is ClaimVerdict.DIFFERS
+    assert verdicts["ALOHA.first"][0] is ClaimVerdict.REPRODUCED
     late = off.with_columns(collisions=pl.col("collisions") * 0.7, delay=-pl.col("delay"))
-    assert {verdict for verdict, _ in judge(study, late).values()} == {Verdict.DIFFERS}
+    assert {verdict for verdict, _ in judge(study, late).values()} == {ClaimVerdict.DIFFERS}
 
 
 def test_the_fixed_point_is_one() -> None:
@@ -134,9 +134,9 @@ def spread(low: float, high: float) -> dict[str, Any]:
 def test_request_and_grant_within_the_range_reproduce_and_longer_ones_differ() -> None:
     study = "cable-plant/request-grant"
     within = judge(study, fill_points(study, lambda _row: spread(3.6, 8.2)))
-    assert {verdict for verdict, _ in within.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in within.values()} == {ClaimVerdict.REPRODUCED}
     longer = judge(study, fill_points(study, lambda _row: spread(7.5, 12)))
-    assert {verdict for verdict, _ in longer.values()} == {Verdict.DIFFERS}
+    assert {verdict for verdict, _ in longer.values()} == {ClaimVerdict.DIFFERS}
 
 
 def line_of_2004(row: dict[str, Any]) -> dict[str, Any]:
@@ -154,12 +154,12 @@ def line_of_2004(row: dict[str, Any]) -> dict[str, Any]:
 def test_a_line_as_the_document_of_2004_has_it_reproduces_and_another_differs() -> None:
     study = "service-quality/docsis-2004"
     agreeing = judge(study, fill_points(study, line_of_2004))
-    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in agreeing.values()} == {ClaimVerdict.REPRODUCED}
     factor = {"rtt": 0.6, "datagrams": 0.8, "segments": 1.1}
     off = fill_points(
         study, lambda row: {key: factor[key] * value for key, value in line_of_2004(row).items()}
     )
-    assert {verdict for verdict, _ in judge(study, off).values()} == {Verdict.DIFFERS}
+    assert {verdict for verdict, _ in judge(study, off).values()} == {ClaimVerdict.DIFFERS}
 
 
 def test_a_distribution_is_that_of_all_members_together() -> None:
@@ -240,9 +240,9 @@ def test_a_study_is_complete(name: str) -> None:
     for function in [claim.check for claim in study.claims] + [f.draw for f in study.figures]:
         assert hasattr(analysis, function), function
     assert len({claim.id for claim in study.claims}) == len(study.claims)
-    if study.scenario is None:
+    if study.design.scenario is None:
         return
-    assert study.scenario.is_file()
+    assert Path(str(study.design.scenario)).is_file()
     quick = study.make_quick()
     assert quick.quick
     assert len(quick.list_points()) < len(study.list_points())
@@ -254,12 +254,12 @@ def test_a_claim_about_intervals_is_not_judged_on_one_seed() -> None:
     study = load(PING)
     claims = [replace(study.claims[0], least_seeds=2)]
     points = make_points(study, saw_tooth)
-    (judgement,) = judge_claims(claims, study.load_analysis(), points)
-    assert judgement.finding.verdict is Verdict.UNTESTABLE
-    assert "needs 2 or more" in judgement.finding.why
+    (checked,) = check_claims(claims, study.load_analysis(), points)
+    assert checked.result.verdict is ClaimVerdict.UNTESTABLE
+    assert "needs 2 or more" in checked.result.why
     twice = pl.concat([points, points.with_columns(seed=pl.col("seed") + 1)])
-    (judgement,) = judge_claims(claims, study.load_analysis(), twice)
-    assert judgement.finding.verdict is Verdict.REPRODUCED
+    (checked,) = check_claims(claims, study.load_analysis(), twice)
+    assert checked.result.verdict is ClaimVerdict.REPRODUCED
 
 
 def test_figures_are_drawn_from_points() -> None:
@@ -271,10 +271,15 @@ def test_figures_are_drawn_from_points() -> None:
 
 def make_study(folder: Path) -> Study:
     study = read_study("small", find_study(PING))
-    axes = [axis for axis in study.axes if axis.name in ("rate_mbps", "buffer_kib")]
-    kept = tuple(replace(axis, values=axis.values[:2], set={"seed": "{}"}) for axis in axes)
+    factors = [own for own in study.design.factors if own.name in ("rate_mbps", "buffer_kib")]
+    few = [keep_values(factor, factor.values[:2]) for factor in factors]
+    kept = tuple(
+        (replace(own, writes=tuple((("seed", str(value)),) for value in own.values)),)
+        for own in few
+    )
+    design = Design(kept, (1,), folder / "home-line.toml")
     measures = {"ping": "ping.rtt.mean", "used": "cable.up.utilisation"}
-    return replace(study, axes=kept, measures=measures, scenario=folder / "home-line.toml")
+    return replace(study, design=design, measures=measures)
 
 
 def test_finished_points_are_kept_and_not_run_again(
@@ -296,7 +301,9 @@ def test_a_kept_point_has_the_place_that_the_study_gives_it_now(fake: Any, home_
     study = make_study(home_line.parent)
     store = PointStore(home_line.parent / "points")
     assert run_points(study, store, threading.Event()) is not None
-    renamed = replace(study, axes=(replace(study.axes[0], name="tier"), *study.axes[1:]))
+    first, *others = study.design.dimensions
+    tier = replace(first[0], name="tier")
+    renamed = replace(study, design=replace(study.design, dimensions=((tier,), *others)))
     again = run_points(renamed, store, threading.Event())
     assert again is not None
     assert again.columns == ["tier", "buffer_kib", "seed", "ping", "used"]
@@ -308,7 +315,8 @@ def test_a_stopped_study_keeps_what_is_done(
 ) -> None:
     monkeypatch.setattr(fake.Run, "slow", True)
     monkeypatch.setattr("headend.running.execution.count_cores", lambda: 1)
-    study = replace(make_study(home_line.parent), overrides=(("duration", "0.3 s"),))
+    study = make_study(home_line.parent)
+    study = replace(study, design=replace(study.design, overrides=(("duration", "0.3 s"),)))
     stop = threading.Event()
     store = PointStore(home_line.parent / "points")
 
@@ -458,12 +466,12 @@ BROKEN_CHART = """from headend.figures import Panel, vegalite
     ("change", "message"),
     [
         (("import", "import import"), "line 1: SyntaxError: invalid syntax"),
-        (("Finding, Verdict", "Findings"), "line 1: ImportError: cannot import name 'Findings'"),
-        (("return Finding(", "return nothing + ("), "line 4: NameError: name 'nothing' is not def"),
+        (("ClaimResult, ClaimVerdict", "Nothing"), "line 1: ImportError: cannot import name"),
+        (("return ClaimResult(", "return none + ("), "line 4: NameError: name 'none' is not"),
         (("str(len(points))", "points['pong'][0]"), "line 4: ColumnNotFoundError: "),
         (("def count", "def cuont"), 'claim A: no function "count"; did you mean "cuont"?'),
-        (("return Finding", "Finding"),
-         "line 3: count: expected it to return a Finding, found None"),
+        (("return ClaimResult", "ClaimResult"),
+         "line 3: count: expected it to return a ClaimResult, found None"),
         (("return []", "return points"), "line 7: draw: expected it to return a list of panels, f"),
         (("count(points, limits)", "count(points)"),
          "line 3: count: expected it to take 2 arguments: "),
@@ -552,7 +560,7 @@ def test_a_figure_of_one_document_is_the_study_that_draws_it(
     assert f"headend study run {name}" in shown.stdout
     asked: list[str] = []
     monkeypatch.setattr(
-        "headend.cli.study._carry_out",
+        "headend.cli.study._run",
         lambda orders, *_, **__: asked.extend(order.study.name for order in orders),
     )
     CliRunner().invoke(app, ["study", "run", query, "--quick", "-q"])
@@ -620,20 +628,14 @@ def test_a_document_stands_for_all_its_studies(monkeypatch: pytest.MonkeyPatch) 
     carried: list[tuple[str, str]] = []
 
     def carry_out(
-        orders: list[Order],
-        executor: Executor,
-        told: Told,
-        allowance: Allowance,
-        *,
-        quiet: bool,
-        as_json: bool,
+        orders: list[Order], executor: Executor, printer: _Printer, allowance: Allowance
     ) -> None:
-        assert (quiet, as_json) == (False, True)
+        assert (printer.quiet, printer.as_json) == (False, True)
         for order in orders:
             carried.append((order.study.name, str(order.folder)))
-            told.documents.append({})
+            printer.documents.append({})
 
-    monkeypatch.setattr("headend.cli.study._carry_out", carry_out)
+    monkeypatch.setattr("headend.cli.study._run", carry_out)
     command = ["study", "run", "buffer-control", "--json", "--out", "all"]
     answer = CliRunner().invoke(app, command)
     assert carried == [

@@ -19,14 +19,13 @@ from headend.figures.theme import make_chart
 from headend.results.seal import read_seals, seal
 from headend.scenario.library import find_study
 from headend.scenario.shipped import list_studies
-from headend.study import Finding, Judgement, Kind, Reading, Standing, Study, Verdict, read_study
-from headend.study.catalogue import Entry, choose_study, read_catalogue
+from headend.study import CheckedClaim, ClaimResult, ClaimVerdict, Kind, Reading, Study, read_study
 from headend.study.claims import COUNTED
-from headend.study.counting import count_by_kind
-from headend.study.documents import DOCUMENTS, FIVE
-from headend.study.exhibits import Exhibit, list_exhibits
-from headend.study.gathering import gather_studies
+from headend.study.documents import DOCUMENTS, FIVE, Entry, read_catalogue
+from headend.study.locating import choose_study
 from headend.study.outcome import StudyOutcome, choose_study_folder
+from headend.study.receipts import Exhibit, list_exhibits, read_receipts
+from headend.study.sentences import count_by_kind
 
 NAMES = ("buffer-control/ping-latency", "cbt/equal-loss")
 NAMES_OF = dict(name.split("/") for name in NAMES)
@@ -42,12 +41,12 @@ def finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Study]:
         # A figure that the study has, so that the page knows what of the document it shows.
         name = next((one.name for one in study.figures if one.shows), study.figures[0].name)
         figure = Figure(name, "Dots & lines", "Look at the dots.", [Panel("", chart)])
-        verdicts = [Verdict.REPRODUCED] + [Verdict.DIFFERS] * (len(study.claims) - 1)
-        judgements = [
-            Judgement(claim, Finding("17 < 18", verdict, (1.0, 2.0), "because"))
+        verdicts = [ClaimVerdict.REPRODUCED] + [ClaimVerdict.DIFFERS] * (len(study.claims) - 1)
+        claims = [
+            CheckedClaim(claim, ClaimResult("17 < 18", verdict, (1.0, 2.0), "because"))
             for claim, verdict in zip(study.claims, verdicts, strict=True)
         ]
-        outcome = StudyOutcome(study, pl.DataFrame({"x": [1.0]}), judgements, [figure])
+        outcome = StudyOutcome(study, pl.DataFrame({"x": [1.0]}), claims, [figure])
         outcome.write_into(choose_study_folder(study))
     return studies
 
@@ -76,10 +75,10 @@ def test_every_claim_and_figure_is_on_the_page(finished: list[Study]) -> None:
 
 def list_own(study: Study) -> dict[str, Exhibit]:
     """Give the figures and tables of a study's document, by name."""
-    gathered = gather_studies(Path("results/studies"))
+    receipts = read_receipts(Path("results/studies"))
     document = study.name.split("/")[0]
-    own = [item for item in gathered if item.study.name.split("/")[0] == document]
-    return {exhibit.name: exhibit for exhibit in list_exhibits(own)}
+    own = [item for item in receipts if item.study.name.split("/")[0] == document]
+    return {exhibit.entry.name: exhibit for exhibit in list_exhibits(own)}
 
 
 def test_a_published_figure_stands_beside_our_picture_of_it(finished: list[Study]) -> None:
@@ -88,7 +87,7 @@ def test_a_published_figure_stands_beside_our_picture_of_it(finished: list[Study
     exhibits = list_own(study)
     assert exhibits.keys() >= set(shown)
     for name, exhibit in exhibits.items():
-        assert all(name in one.claim.source for one in exhibit.judgements)
+        assert all(name in one.claim.source for one in exhibit.claims)
         assert (exhibit.picture is not None) == (name in shown)
         assert exhibit.is_run == (exhibit.study in ("", study.name))
 
@@ -158,7 +157,7 @@ def count_results(documents: Sequence[str]) -> int:
 def test_results_of_other_documents_are_counted_apart() -> None:
     name = "validation/random-loss"
     study = read_study(name, find_study(name))
-    make_outcome(study, [Verdict.DIFFERS]).write_into(choose_study_folder(study))
+    make_outcome(study, [ClaimVerdict.DIFFERS]).write_into(choose_study_folder(study))
     answer = CliRunner().invoke(app, ["study", "report", "--markdown", "receipts.md"])
     assert answer.exit_code == 0, answer.output
     text = Path("receipts.md").read_text(encoding="utf-8")
@@ -202,26 +201,28 @@ def weaken(study: Study, count: int) -> Study:
 
 def test_a_weak_claim_is_counted_apart_from_what_is_reproduced() -> None:
     study = weaken(read_study(NAMES[1], find_study(NAMES[1])), 1)
-    both = make_outcome(study, [Verdict.REPRODUCED])
+    both = make_outcome(study, [ClaimVerdict.REPRODUCED])
     assert both.answer.sentences[0] == "1 of 2 claims is reproduced; 1 is weak (CBT-2.3.equal)."
-    counts = count_by_kind([(study.name, both.judgements)])
-    assert {**counts[study.claims[0].kind]} == {Standing.WEAK: 1, Standing.REPRODUCED: 1}
-    weak, _ = both.judgements
-    assert weak.tell_verdict() == "reproduced: weak: any queue passes it"
-    assert Judgement.from_dict(weak.to_dict()).claim.weak == "any queue passes it"
+    counts = count_by_kind([(study.name, both.claims)])
+    assert {**counts[study.claims[0].kind]} == {ClaimVerdict.WEAK: 1, ClaimVerdict.REPRODUCED: 1}
+    weak, _ = both.claims
+    assert weak.describe_verdict() == "reproduced: weak: any queue passes it"
+    content = weak.to_dict()
+    assert content["verdict"] == "weak"
+    assert CheckedClaim.from_dict(content) == replace(weak, claim=replace(weak.claim, check=""))
 
 
 def test_a_weak_claim_that_differs_still_differs() -> None:
     study = weaken(read_study(NAMES[1], find_study(NAMES[1])), 2)
-    outcome = make_outcome(study, [Verdict.DIFFERS, Verdict.REPRODUCED])
-    assert [one.standing for one in outcome.judgements] == [Standing.DIFFERS, Standing.WEAK]
-    assert [one.is_missed for one in outcome.judgements] == [True, False]
+    outcome = make_outcome(study, [ClaimVerdict.DIFFERS, ClaimVerdict.REPRODUCED])
+    assert [one.verdict for one in outcome.claims] == [ClaimVerdict.DIFFERS, ClaimVerdict.WEAK]
+    assert [one.differs for one in outcome.claims] == [True, False]
 
 
 def test_readings_and_weak_claims_are_on_the_page_of_their_study(tmp_path: Path) -> None:
     reading = Reading("order", "Order of service", "The <first> goes first.", "§2", "others: none")
     study = weaken(replace(read_study(NAMES[1], find_study(NAMES[1])), readings=(reading,)), 1)
-    make_outcome(study, [Verdict.REPRODUCED]).write_into(tmp_path / "out")
+    make_outcome(study, [ClaimVerdict.REPRODUCED]).write_into(tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Reading: Order of service." in page
     assert "The &lt;first&gt; goes first." in page
@@ -235,7 +236,7 @@ def test_the_readings_of_a_document_are_on_the_receipts_once(
 ) -> None:
     reading = Reading("order", "Order of service", "The <first> goes first.", "§2", "others: none")
     monkeypatch.setattr(
-        "headend.study.gathering.read_study",
+        "headend.study.receipts.read_study",
         lambda name, path: replace(read_study(name, path), readings=(reading,) * (name in NAMES)),
     )
     assert CliRunner().invoke(app, ["study", "report", "--markdown", "receipts.md"]).exit_code == 0
@@ -312,14 +313,14 @@ def test_what_an_older_version_wrote_is_refused(finished: list[Study]) -> None:
     assert "run the study again" in answer.stderr
 
 
-def make_outcome(study: Study, verdicts: list[Verdict]) -> StudyOutcome:
+def make_outcome(study: Study, verdicts: list[ClaimVerdict]) -> StudyOutcome:
     """Give the outcome of a study whose claims have these verdicts, the last for the rest."""
     filled = verdicts + verdicts[-1:] * (len(study.claims) - len(verdicts))
-    judgements = [
-        Judgement(claim, Finding("17 < 18 " * 12, verdict))
+    claims = [
+        CheckedClaim(claim, ClaimResult("17 < 18 " * 12, verdict))
         for claim, verdict in zip(study.claims, filled, strict=False)
     ]
-    return StudyOutcome(study, pl.DataFrame({"x": [1.0]}), judgements, [])
+    return StudyOutcome(study, pl.DataFrame({"x": [1.0]}), claims, [])
 
 
 def test_a_claim_that_differs_is_in_the_first_rows_whatever_it_is_evidence_for() -> None:
@@ -328,7 +329,9 @@ def test_a_claim_that_differs_is_in_the_first_rows_whatever_it_is_evidence_for()
     study = next(own for own in studies if len({claim.kind for claim in own.claims}) > 1)
     kinds = [claim.kind for claim in study.claims]
     last = next(at for at, kind in enumerate(kinds) if kind is not Kind.RESULT)
-    verdicts = [Verdict.DIFFERS if at == last else Verdict.REPRODUCED for at in range(len(kinds))]
+    verdicts = [
+        ClaimVerdict.DIFFERS if at == last else ClaimVerdict.REPRODUCED for at in range(len(kinds))
+    ]
     answer = make_outcome(study, verdicts).answer
     assert study.claims[last].id in answer.sentences[0]
     assert answer.matrix is not None
@@ -340,16 +343,16 @@ def test_a_study_answers_its_question_with_its_most_telling_claims_first() -> No
     study = replace(shipped, claims=tuple(replace(claim, weak="") for claim in shipped.claims))
     kinds = [claim.kind for claim in study.claims]
     differing = [
-        Verdict.DIFFERS
+        ClaimVerdict.DIFFERS
         if kind is Kind.RESULT and number == kinds.index(Kind.RESULT) + 1
-        else Verdict.REPRODUCED
+        else ClaimVerdict.REPRODUCED
         for number, kind in enumerate(kinds)
     ]  # fmt: skip
     answer = make_outcome(study, differing).answer
     missed = [
         claim.id
         for claim, one in zip(study.claims, differing, strict=True)
-        if one is Verdict.DIFFERS
+        if one is ClaimVerdict.DIFFERS
     ]
     assert len(missed) == 1
     results = kinds.count(Kind.RESULT)
@@ -359,7 +362,7 @@ def test_a_study_answers_its_question_with_its_most_telling_claims_first() -> No
         f"Of {results} published results, {results - 1} are reproduced.",
     )
     assert answer.matrix is not None
-    assert answer.matrix.choices == ("published", "measured", "verdict")
+    assert answer.matrix.names == ("published", "measured", "verdict")
     labels = [row.label for row in answer.matrix.rows]
     assert labels[0] == missed[0]
     of_results = [claim.id for claim in study.claims if claim.kind is Kind.RESULT]
@@ -369,20 +372,23 @@ def test_a_study_answers_its_question_with_its_most_telling_claims_first() -> No
     assert measured is not None
     assert verdict is not None
     assert (verdict.grade, verdict.word) == ("bad", "differs")
-    assert measured.number.endswith(" …")
-    assert len(measured.number) <= 64
+    assert measured.text.endswith(" …")
+    assert len(measured.text) <= 64
 
 
 @pytest.mark.parametrize(
     ("verdict", "sentence"),
     [
-        (Verdict.REPRODUCED, "Both claims are reproduced."),
-        (Verdict.DIFFERS, "0 of 2 claims are reproduced; 2 differ (CBT-2.3.equal, CBT-2.3.fred)."),
-        (Verdict.UNDECIDED,
+        (ClaimVerdict.REPRODUCED, "Both claims are reproduced."),
+        (ClaimVerdict.DIFFERS,
+         "0 of 2 claims are reproduced; 2 differ (CBT-2.3.equal, CBT-2.3.fred)."),
+        (ClaimVerdict.UNDECIDED,
          "0 of 2 claims are reproduced; 2 are undecided (CBT-2.3.equal, CBT-2.3.fred)."),
     ],
 )  # fmt: skip
-def test_the_verdicts_of_a_study_are_told_in_a_sentence(verdict: Verdict, sentence: str) -> None:
+def test_the_verdicts_of_a_study_are_told_in_a_sentence(
+    verdict: ClaimVerdict, sentence: str
+) -> None:
     study = read_study(NAMES[1], find_study(NAMES[1]))
     assert make_outcome(study, [verdict]).answer.sentences[0] == sentence
 
@@ -392,11 +398,11 @@ def test_one_claim_is_told_by_its_verdict() -> None:
     alone = replace(study, claims=study.claims[:1])
     told = {
         verdict: make_outcome(alone, [verdict]).answer.sentences
-        for verdict in (Verdict.REPRODUCED, Verdict.DIFFERS)
+        for verdict in (ClaimVerdict.REPRODUCED, ClaimVerdict.DIFFERS)
     }
     assert told == {
-        Verdict.REPRODUCED: ("The claim is reproduced.",),
-        Verdict.DIFFERS: ("The claim differs (CBT-2.3.equal).",),
+        ClaimVerdict.REPRODUCED: ("The claim is reproduced.",),
+        ClaimVerdict.DIFFERS: ("The claim differs (CBT-2.3.equal).",),
     }
 
 
@@ -408,8 +414,8 @@ def test_the_page_over_all_studies_begins_with_the_documents_and_their_verdicts(
     first = page[page.index("<h1>") : page.index("</header>")]
     assert "Does headend measure what the documents published?" in first
     assert "published results of" in first
-    for standing in COUNTED:
-        assert f"<th>{standing}</th>" in first
+    for verdict in COUNTED:
+        assert f"<th>{verdict}</th>" in first
     assert page.index("</header>") < page.index("data:image/svg+xml")
 
 

@@ -31,14 +31,14 @@ def test_an_axis_chooses_a_shipped_scenario_or_one_of_the_folder(tmp_path: Path)
         """,
     )
     shipped = list_scenarios()
-    assert study.scenario == shipped["aqm/load-1"]
+    assert study.design.scenario == shipped["aqm/load-1"]
     points = study.list_points()
-    assert [point.scenario for point in points] == [
+    assert [point.setting.scenario for point in points] == [
         shipped["aqm/load-1"],
         shipped["aqm/load-2"],
         tmp_path / "mine.toml",
     ]
-    assert {point.overrides for point in points} == {(("queue", "pie"),)}
+    assert {point.setting.overrides for point in points} == {(("queue", "pie"),)}
 
 
 def test_every_point_runs_the_study_s_scenario_where_no_axis_chooses(tmp_path: Path) -> None:
@@ -50,7 +50,9 @@ def test_every_point_runs_the_study_s_scenario_where_no_axis_chooses(tmp_path: P
         grid.queue = { values = ["pie", "codel"], set = { queue = "{}" } }
         """,
     )
-    assert {point.scenario for point in study.list_points()} == {list_scenarios()["aqm/load-3"]}
+    assert {point.setting.scenario for point in study.list_points()} == {
+        list_scenarios()["aqm/load-3"]
+    }
 
 
 def test_what_every_point_has_comes_before_its_axes_and_the_quick_form_after(
@@ -67,9 +69,9 @@ def test_what_every_point_has_comes_before_its_axes_and_the_quick_form_after(
         """,
     )
     every = (("duration", "130 s"), ("warmup", "10 s"))
-    assert study.list_points()[0].overrides == (*every, ("queue", "pie"))
+    assert study.list_points()[0].setting.overrides == (*every, ("queue", "pie"))
     quick = study.make_quick().list_points()[0]
-    assert quick.overrides == (*every, ("duration", "20 s"), ("queue", "pie"))
+    assert quick.setting.overrides == (*every, ("duration", "20 s"), ("queue", "pie"))
 
 
 def test_an_axis_without_anything_to_change_is_refused(tmp_path: Path) -> None:
@@ -89,7 +91,10 @@ def test_single_values_of_an_axis_set_what_is_theirs(tmp_path: Path) -> None:
         "flow.near.tcp.initial_window" = "4"
         """
     points = read(tmp_path, text.replace("NAME", "fresh")).list_points()
-    assert [point.overrides for point in points] == [(), (("flow.near.tcp.initial_window", "4"),)]
+    assert [point.setting.overrides for point in points] == [
+        (),
+        (("flow.near.tcp.initial_window", "4"),),
+    ]
     with pytest.raises(InputError, match='"frsh" is none of its values; did you mean "fresh"'):
         read(tmp_path, text.replace("NAME", "frsh"))
 
@@ -151,7 +156,7 @@ def test_a_study_has_the_readings_of_its_document_that_it_names(tmp_path: Path) 
     other = READING.replace("pie", "other").replace("PIE of Section 5", "Another")
     study = read_own(tmp_path, READING + other, '["other", "pie"]')
     assert [one.name for one in study.readings] == ["other", "pie"]
-    assert study.readings[1].tell() == "Reading: PIE of Section 5. The law of 2013."
+    assert study.readings[1].describe() == "Reading: PIE of Section 5. The law of 2013."
     assert study.readings[1].beside == "choices runs the draft"
 
 
@@ -219,6 +224,7 @@ FIGURE = '[[figure]]\nname = "f"\ntitle = "t"\nexplanation = "e"\ndraw = "draw"\
         ('[[claim]]\n' + CLAIM + "published = 9\n",
          "claim A-1: published: expected a text, found 9"),
         ('[[claim]]\n' + CLAIM + "weak = true\n", "claim A-1: weak: expected a text, found True"),
+        ("[[claim]]\n" + CLAIM + 'weak = " "\n', "claim A-1: weak: expected why nearly any model"),
         ('[[claim]]\n' + CLAIM + 'kind = ["result"]\n', "claim A-1: kind: expected a text"),
         ('[[claim]]\n' + CLAIM + 'kind = "resul"\n',
          'claim A-1: unknown kind "resul"; expected one of "result"'),

@@ -59,10 +59,10 @@ grid = {{ rate = [1] }}
 ANALYSIS = """\
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import ClaimResult, ClaimVerdict
 
 def count(points, limits):
-    return Finding(str(len(points)), Verdict.REPRODUCED)
+    return ClaimResult(str(len(points)), ClaimVerdict.REPRODUCED)
 
 def draw(points):
     return [Panel("", vl.Chart(points).mark_point().encode(x=vl.X("rate:Q"), y=vl.Y("ping:Q")))]
@@ -156,7 +156,7 @@ def test_a_weak_claim_is_told_with_its_reason(document: Path) -> None:
 
 
 def test_a_quick_run_measures_and_gives_no_verdict(document: Path) -> None:
-    analysis = ANALYSIS.replace("Verdict.REPRODUCED", 'Verdict.DIFFERS, why="too few"')
+    analysis = ANALYSIS.replace("ClaimVerdict.REPRODUCED", 'ClaimVerdict.DIFFERS, why="too few"')
     for name in NAMES:
         (document / name / "analysis.py").write_text(analysis, encoding="utf-8")
     whole, quick = run(name="document/one"), run("--quick", name="document/one")
@@ -193,7 +193,7 @@ def test_a_quick_run_says_how_little_it_is(document: Path, text: str, told: str)
     head = 'scenario = "line.toml"\n'
     file.write_text(content.replace(head, f"{head}seeds = {list(range(1, 13))}\n"))
     study = read_study("document/one", document / "one").make_quick()
-    assert study.tell_quick() == f"This is a quick run: {told}, no verdict."
+    assert study.describe_quick() == f"This is a quick run: {told}, no verdict."
 
 
 def test_a_quick_run_is_no_receipt(document: Path) -> None:
@@ -288,7 +288,7 @@ def test_a_study_that_fails_does_not_stop_the_others(document: Path) -> None:
 
 def test_a_quiet_run_of_studies_says_which_claims_are_missed(document: Path) -> None:
     analysis = document / "three" / "analysis.py"
-    missed = ANALYSIS.replace("Verdict.REPRODUCED", "Verdict.DIFFERS, (2.5, 3.25)")
+    missed = ANALYSIS.replace("ClaimVerdict.REPRODUCED", "ClaimVerdict.DIFFERS, (2.5, 3.25)")
     analysis.write_text(missed, encoding="utf-8")
     told = "A: expected three, measured 3 (95 % interval 2.5 to 3.25)\n"
     answer = run("--quiet", "--out", "all")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from headend.study import Verdict
-from headend.study.claims import judge_claims
+from headend.study import ClaimVerdict
+from headend.study.claims import check_claims
 from judged import fill_points, judge, load, run_quick
 
 if TYPE_CHECKING:
@@ -22,23 +22,25 @@ FLOOD = "aqm-docsis/overload"
 
 def test_laws_keep_their_targets_with_ten_flows_and_codel_is_known_not_to(tmp_path: Path) -> None:
     verdicts = run_quick(STEADY, tmp_path)
-    differing = {claim for claim, verdict in verdicts.items() if verdict is Verdict.DIFFERS}
+    differing = {claim for claim, verdict in verdicts.items() if verdict is ClaimVerdict.DIFFERS}
     # CoDel's law forgets its count between dropping states: docs/models/validation.md.
     assert differing == {"STEADY.codel", "STEADY.codel_dt"}
     # A share of 2 Mbit/s makes 5 and 15 ms less than three packets.
-    untestable = {claim for claim, verdict in verdicts.items() if verdict is Verdict.UNTESTABLE}
+    untestable = {
+        claim for claim, verdict in verdicts.items() if verdict is ClaimVerdict.UNTESTABLE
+    }
     assert untestable == {"STEADY.fq_codel", "STEADY.fq_pie"}
 
 
 def test_schedulers_give_fair_shares_and_what_collisions_leave_of_them(tmp_path: Path) -> None:
-    assert set(run_quick(ISOLATION, tmp_path).values()) == {Verdict.REPRODUCED}
+    assert set(run_quick(ISOLATION, tmp_path).values()) == {ClaimVerdict.REPRODUCED}
 
 
 def test_the_derandomiser_swings_under_a_flood(tmp_path: Path) -> None:
     verdicts = run_quick(FLOOD, tmp_path)
-    assert verdicts["AQM-B.oscillates"] is verdicts["AQM-B.reachable"] is Verdict.REPRODUCED
+    assert verdicts["AQM-B.oscillates"] is verdicts["AQM-B.reachable"] is ClaimVerdict.REPRODUCED
     # The delay is not at its target meanwhile: docs/models/validation.md.
-    assert verdicts["AQM-B.target"] is Verdict.DIFFERS
+    assert verdicts["AQM-B.target"] is ClaimVerdict.DIFFERS
 
 
 def stand_at(factor: float) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -64,18 +66,20 @@ def stand_at(factor: float) -> Callable[[dict[str, Any]], dict[str, Any]]:
 def explain(points: pl.DataFrame) -> dict[str, str]:
     """Give the causes of the claims on where the queue stands."""
     study = load(STEADY)
-    judgements = judge_claims(study.claims, study.load_analysis(), points)
-    return {item.claim.id: item.finding.why for item in judgements}
+    checked = check_claims(study.claims, study.load_analysis(), points)
+    return {item.claim.id: item.result.why for item in checked}
 
 
 def test_queues_at_their_targets_agree_and_longer_and_shorter_ones_differ() -> None:
     agreeing = judge(STEADY, fill_points(STEADY, stand_at(1.0)))
-    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in agreeing.values()} == {ClaimVerdict.REPRODUCED}
     longer = judge(STEADY, fill_points(STEADY, stand_at(1.6)))
-    assert {verdict for verdict, _ in longer.values()} == {Verdict.DIFFERS}
+    assert {verdict for verdict, _ in longer.values()} == {ClaimVerdict.DIFFERS}
     points = fill_points(STEADY, stand_at(0.4))
     shorter = {
-        claim for claim, (verdict, _) in judge(STEADY, points).items() if verdict is Verdict.DIFFERS
+        claim
+        for claim, (verdict, _) in judge(STEADY, points).items()
+        if verdict is ClaimVerdict.DIFFERS
     }
     # A flow alone in its queue of 5 ms empties it with every backoff.
     assert set(agreeing) - shorter == {"STEADY.fq_codel"}
@@ -119,14 +123,14 @@ def test_a_queue_that_a_backoff_empties_may_stand_lower() -> None:
         is_lower = (row["flows"], row["rate_mbps"]) == (flows, rate)
         return (short if is_lower else keeping)(row)
 
-    def judge_codel(**where: int) -> Verdict:
+    def judge_codel(**where: int) -> ClaimVerdict:
         points = fill_points(STEADY, lambda row: measure(row, **where))
         return judge(STEADY, points)["STEADY.codel"][0]
 
     # 5 ms and half of it more hold 7.5 of the 13.75 ms that a lone Reno window gives back, and all
     # that one of ten does.
-    assert judge_codel(flows=1, rate=200) is Verdict.REPRODUCED
-    assert judge_codel(flows=10, rate=200) is Verdict.DIFFERS
+    assert judge_codel(flows=1, rate=200) is ClaimVerdict.REPRODUCED
+    assert judge_codel(flows=10, rate=200) is ClaimVerdict.DIFFERS
 
 
 def test_shares_are_held_against_random_placement() -> None:
@@ -141,6 +145,6 @@ def test_shares_are_held_against_random_placement() -> None:
         return {"jain": hashed * mean if "hashed" in row["queue"] else hashed}
 
     agreeing = judge(ISOLATION, fill_points(ISOLATION, lambda row: measure(row, 1.0)))
-    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in agreeing.values()} == {ClaimVerdict.REPRODUCED}
     unfair = judge(ISOLATION, fill_points(ISOLATION, lambda row: measure(row, 0.5)))
-    assert {verdict for verdict, _ in unfair.values()} == {Verdict.DIFFERS}
+    assert {verdict for verdict, _ in unfair.values()} == {ClaimVerdict.DIFFERS}

@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from headend.study import Verdict
-from headend.study.claims import judge_claims
+from headend.study import ClaimVerdict
+from headend.study.claims import check_claims
 from judged import fill_points, judge, load
 
 RTT = "service-quality/wifi-rtt"
@@ -29,10 +29,10 @@ def measure_rtt(row: dict[str, Any], *, factor: float = 1.0) -> dict[str, Any]:
 
 def test_round_trips_as_published_agree_and_longer_ones_differ() -> None:
     agreeing = judge(RTT, fill_points(RTT, measure_rtt))
-    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in agreeing.values()} == {ClaimVerdict.REPRODUCED}
     longer = judge(RTT, fill_points(RTT, lambda row: measure_rtt(row, factor=1.05)))
-    assert longer["WLN-F4.loaded"][0] is Verdict.DIFFERS
-    assert longer["WLN-F4.order"][0] is longer["WLN-F5.knee"][0] is Verdict.REPRODUCED
+    assert longer["WLN-F4.loaded"][0] is ClaimVerdict.DIFFERS
+    assert longer["WLN-F4.order"][0] is longer["WLN-F5.knee"][0] is ClaimVerdict.REPRODUCED
 
 
 def test_a_cell_that_carries_more_has_its_knee_later() -> None:
@@ -40,7 +40,7 @@ def test_a_cell_that_carries_more_has_its_knee_later() -> None:
         early = row["limit"] != "idle" and float(row["limit"]) < 8
         return {**measure_rtt(row), "rtt": 2.6e6} if early else measure_rtt(row)
 
-    assert judge(RTT, fill_points(RTT, late))["WLN-F5.knee"][0] is Verdict.DIFFERS
+    assert judge(RTT, fill_points(RTT, late))["WLN-F5.knee"][0] is ClaimVerdict.DIFFERS
 
 
 def test_a_verdict_that_the_spread_of_the_seeds_hides_is_undecided() -> None:
@@ -49,7 +49,7 @@ def test_a_verdict_that_the_spread_of_the_seeds_hides_is_undecided() -> None:
         spread = 0.95 + 0.05 * row["seed"] if row["limit"] == "100" else 1.0
         return {**found, "rtt": found["rtt"] * spread}
 
-    assert judge(RTT, fill_points(RTT, measure))["WLN-F4.loaded"][0] is Verdict.UNDECIDED
+    assert judge(RTT, fill_points(RTT, measure))["WLN-F4.loaded"][0] is ClaimVerdict.UNDECIDED
 
 
 def measure_pings(row: dict[str, Any], *, factor: float = 1.0) -> dict[str, Any]:
@@ -62,18 +62,18 @@ def measure_pings(row: dict[str, Any], *, factor: float = 1.0) -> dict[str, Any]
 
 def test_pings_that_take_their_time_on_the_air_agree_and_others_differ() -> None:
     agreeing = judge(PINGS, fill_points(PINGS, measure_pings))
-    assert {verdict for verdict, _ in agreeing.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in agreeing.values()} == {ClaimVerdict.REPRODUCED}
     cheap = judge(PINGS, fill_points(PINGS, lambda row: measure_pings(row, factor=0.3)))
-    assert cheap["WLN-F7.halved"][0] is cheap["WLN-F8.sum"][0] is Verdict.DIFFERS
+    assert cheap["WLN-F7.halved"][0] is cheap["WLN-F8.sum"][0] is ClaimVerdict.DIFFERS
     dear = judge(PINGS, fill_points(PINGS, lambda row: measure_pings(row, factor=1.3)))
-    assert dear["WLN-F8.drift"][0] is Verdict.DIFFERS
+    assert dear["WLN-F8.drift"][0] is ClaimVerdict.DIFFERS
 
 
 def test_pings_that_take_by_their_bytes_differ() -> None:
     def measure(row: dict[str, Any]) -> dict[str, Any]:
         return {"goodput": 4e6 - 16 * row["size"] * 1000 / row["interval_ms"]}
 
-    assert judge(PINGS, fill_points(PINGS, measure))["WLN-F9.size"][0] is Verdict.DIFFERS
+    assert judge(PINGS, fill_points(PINGS, measure))["WLN-F9.size"][0] is ClaimVerdict.DIFFERS
 
 
 def test_the_documents_times_are_its_tables() -> None:
@@ -97,9 +97,9 @@ def measure_choices(row: dict[str, Any]) -> dict[str, Any]:
 def test_the_choice_that_gives_what_is_published_is_found() -> None:
     points = fill_points(CHOICES, measure_choices)
     found = judge(CHOICES, points)
-    assert {verdict for verdict, _ in found.values()} == {Verdict.REPRODUCED}
+    assert {verdict for verdict, _ in found.values()} == {ClaimVerdict.REPRODUCED}
     others = judge(CHOICES, points.filter(pl.col("choice") != "each, 5 %, 2 Mb/s"))
-    differing = {claim for claim, (verdict, _) in others.items() if verdict is Verdict.DIFFERS}
+    differing = {claim for claim, (verdict, _) in others.items() if verdict is ClaimVerdict.DIFFERS}
     assert differing == {"WLN-C.loaded", "WLN-C.knee", "WLN-C.alone", "WLN-C.together"}
 
 
@@ -109,8 +109,8 @@ def test_the_choice_that_gives_what_is_published_is_found() -> None:
 def test_every_figure_is_drawn_also_of_the_quick_form(name: str, measure: Any) -> None:
     study = load(name)
     analysis = study.load_analysis()
-    quick = study.make_quick().list_points()
-    points = pl.DataFrame([{**point.columns, **measure(dict(point.columns))} for point in quick])
-    assert judge_claims(study.claims, analysis, points)
+    quick = study.make_quick().list_places()
+    points = pl.DataFrame([{**place, **measure(place)} for place in quick])
+    assert check_claims(study.claims, analysis, points)
     for figure in study.figures:
         assert all(panel.specify() for panel in getattr(analysis, figure.draw)(points))

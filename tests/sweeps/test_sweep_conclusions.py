@@ -12,7 +12,10 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
+from headend.analysis.criteria import read_preferences
 from headend.analysis.grading import Grade
+from headend.analysis.measures import MeasureInfo, describe_measure
+from headend.analysis.ranking import Feasibility
 from headend.cli.first_lines import print_answer
 from headend.cli.main import app
 from headend.errors import InputError
@@ -20,7 +23,7 @@ from headend.figures import vegalite as vl
 from headend.sweeps import Sweep, SweepResult
 from headend.sweeps.answering import answer_sweep
 from headend.sweeps.concluding import conclude
-from headend.sweeps.conclusion import Conclusion, Shape, Standing, TradeOff
+from headend.sweeps.conclusion import Conclusion, Shape, TradeOff
 from headend.sweeps.definition import make_sweep
 from headend.sweeps.details import tabulate_bests
 from headend.sweeps.figure import (
@@ -32,8 +35,6 @@ from headend.sweeps.figure import (
     name_axis,
 )
 from headend.sweeps.matrix import spread
-from headend.sweeps.shown import Shown, describe_figure
-from headend.sweeps.wish import read_preferences
 from vega_lite import check_panel
 
 #: What a measure is, by its name.
@@ -132,9 +133,9 @@ def test_the_best_setting_is_the_one_with_the_most_of_those_that_hold() -> None:
     conclusion = conclude_buffers({"call": CALL, "upload": UPLOAD}, ["call >= 4.0", "most upload"])
     (best,) = conclusion.bests
     assert name_settings(conclusion, [best.setting]) == ["32 KiB"]
-    assert best.standing is Standing.HOLDS
+    assert best.standing is Feasibility.HOLDS
     assert best.ties == ()
-    assert list(conclusion.standings.values()) == [Standing.HOLDS] * 3 + [Standing.FAILS] * 2
+    assert list(conclusion.standings.values()) == [Feasibility.HOLDS] * 3 + [Feasibility.FAILS] * 2
     answer = answer_sweep(conclusion)
     assert answer.question == "Which buffer gives call ≥ 4.0 and the most upload?"
     assert answer.sentences == (
@@ -171,7 +172,7 @@ def test_what_seeds_have_in_common_does_not_hide_a_difference() -> None:
 def test_where_nothing_holds_the_nearest_is_named() -> None:
     conclusion = conclude_buffers({"call": CALL, "upload": UPLOAD}, ["call >= 4.8", "most upload"])
     (best,) = conclusion.bests
-    assert best.standing is Standing.FAILS
+    assert best.standing is Feasibility.FAILS
     # Two fall short by as much: the one with more upload.
     assert name_settings(conclusion, [best.setting]) == ["16 KiB"]
     (sentence,) = answer_sweep(conclusion).sentences
@@ -195,17 +196,17 @@ def test_a_condition_whose_bound_is_within_the_interval_is_undecided() -> None:
     wide = along_buffers([4.1, 3.9, 3.0, 2.0, 1.0], 0.2)
     conclusion = conclude_buffers({"call": wide, "upload": UPLOAD}, ["call >= 4.0", "most upload"])
     assert list(conclusion.standings.values())[:3] == [
-        Standing.UNDECIDED,
-        Standing.UNDECIDED,
-        Standing.FAILS,
+        Feasibility.UNDECIDED,
+        Feasibility.UNDECIDED,
+        Feasibility.FAILS,
     ]
-    assert conclusion.bests[0].standing is Standing.UNDECIDED
+    assert conclusion.bests[0].standing is Feasibility.UNDECIDED
     (sentence,) = answer_sweep(conclusion).sentences
     # 16 KiB has more upload, but its mean does not meet the condition.
     assert sentence.startswith("More seeds are needed to tell whether 8 KiB holds: call 4.1")
     low = along_buffers([3.9, 3.8, 3.0, 2.0, 1.0], 0.2)
     conclusion = conclude_buffers({"call": low, "upload": UPLOAD}, ["call >= 4.0", "most upload"])
-    assert conclusion.standings[1] is Standing.UNDECIDED
+    assert conclusion.standings[1] is Feasibility.UNDECIDED
     (sentence,) = answer_sweep(conclusion).sentences
     assert sentence.startswith("No buffer gives call ≥ 4.0; 8 KiB comes nearest, with call 3.9")
     matrix = answer_sweep(conclusion).matrix
@@ -216,7 +217,7 @@ def test_a_condition_whose_bound_is_within_the_interval_is_undecided() -> None:
 def test_with_one_seed_the_value_decides() -> None:
     wide = along_buffers([4.1, 3.9, 3.0, 2.0, 1.0], 0.05)
     conclusion = conclude_buffers({"call": wide, "upload": UPLOAD}, ["call >= 4", "most upload"], 1)
-    assert list(conclusion.standings.values())[:2] == [Standing.HOLDS, Standing.FAILS]
+    assert list(conclusion.standings.values())[:2] == [Feasibility.HOLDS, Feasibility.FAILS]
     matrix = answer_sweep(conclusion).matrix
     assert matrix is not None
     assert "by one seed" in matrix.note
@@ -236,7 +237,7 @@ def test_settings_without_a_result_are_left_out() -> None:
     conclusion = conclude_buffers(
         {"call": failing_call, "upload": failing}, ["call >= 4.0", "most upload"]
     )
-    assert conclusion.standings[3] is Standing.MISSING
+    assert conclusion.standings[3] is Feasibility.MISSING
     assert name_settings(conclusion, [conclusion.bests[0].setting]) == ["16 KiB"]
     matrix = answer_sweep(conclusion).matrix
     assert matrix is not None
@@ -259,7 +260,7 @@ def test_what_was_not_measured_holds_nothing() -> None:
     conclusion = conclude_buffers(
         {"call": never, "upload": UPLOAD}, ["call >= 1.1", "least upload"]
     )
-    assert conclusion.standings[1] is Standing.FAILS
+    assert conclusion.standings[1] is Feasibility.FAILS
     assert name_settings(conclusion, [conclusion.bests[0].setting]) == ["16 KiB"]
 
 
@@ -270,14 +271,16 @@ def test_a_sweep_without_any_result_says_so() -> None:
     conclusion = conclude_buffers({"upload": failing}, ["most upload"])
     assert answer_sweep(conclusion).sentences == ("No point of the sweep has a result.",)
     assert answer_sweep(conclusion).matrix is None
-    assert conclude(conclusion.sweep, pl.DataFrame()).bests[0].standing is Standing.MISSING
+    assert conclude(conclusion.sweep, pl.DataFrame()).bests[0].standing is Feasibility.MISSING
 
 
 def test_a_wish_of_what_no_setting_measured_cannot_be_judged() -> None:
     conclusion = conclude_buffers(
         {"call": lambda *_: None, "upload": UPLOAD}, ["call >= 3.0", "most upload"]
     )
-    assert [(best.setting, best.standing) for best in conclusion.bests] == [(None, Standing.FAILS)]
+    assert [(best.setting, best.standing) for best in conclusion.bests] == [
+        (None, Feasibility.FAILS)
+    ]
     answer = answer_sweep(conclusion)
     assert answer.sentences == ("The wish cannot be judged: call has no value in any setting.",)
     assert answer.matrix is not None
@@ -334,7 +337,7 @@ def test_each_line_has_a_best_setting_and_the_first_axis_is_the_rows() -> None:
     )
     conclusion = result.conclusion
     bests = conclusion.list_bests(conclusion.main)
-    assert [best.standing for best in bests] == [Standing.FAILS] * 2 + [Standing.HOLDS]
+    assert [best.standing for best in bests] == [Feasibility.FAILS] * 2 + [Feasibility.HOLDS]
     answer = result.answer
     assert answer.sentences == (
         "The buffer with the most upload, while call ≥ 4 holds: 32 KiB at 10 Mbit/s.",
@@ -343,7 +346,7 @@ def test_each_line_has_a_best_setting_and_the_first_axis_is_the_rows() -> None:
     )
     assert answer.matrix is not None
     assert [row.label for row in answer.matrix.rows] == RATES
-    assert answer.matrix.choices == tuple(BUFFERS)
+    assert answer.matrix.names == tuple(BUFFERS)
     # Along the other axis there is a best setting as well.
     assert len(conclusion.list_bests(0)) == len(BUFFERS)
 
@@ -359,9 +362,10 @@ def test_a_table_of_the_best_has_one_unit_in_each_column() -> None:
     )
     table = tabulate_bests(result.conclusion)
     assert table is not None
-    assert {"page (ms)", "upload (Mbit/s)"} <= set(table.columns)
+    assert {"page (ms)", "upload (Mbit/s)"} <= set(table.names)
     for name, cells in (("page (ms)", {"63.5", "1,050"}), ("upload (Mbit/s)", {"0.9", "9"})):
-        assert {row[table.columns.index(name)] for row in table.rows} <= cells
+        at = table.names.index(name)
+        assert {cell and cell.text for cell in (row.cells[at] for row in table.rows)} <= cells
 
 
 def test_what_is_best_or_as_good_in_every_row_is_the_one_answer() -> None:
@@ -375,7 +379,7 @@ def test_what_is_best_or_as_good_in_every_row_is_the_one_answer() -> None:
         "At every rate the best buffer is 128 KiB.",
         "The worst value of 128 KiB is upload 5 Mbit/s.",
     )
-    at_highest = next(own for own in result.conclusion.bests if own.line == (11, 12, 13, 14, 15))
+    at_highest = next(own for own in result.conclusion.bests if own.among == (11, 12, 13, 14, 15))
     assert name_settings(result.conclusion, [at_highest.setting, *at_highest.ties]) == [
         "10 Mbit/s, 128 KiB",
         "10 Mbit/s, 32 KiB",
@@ -528,7 +532,7 @@ def test_the_compared_axis_is_the_one_of_most_interest() -> None:
     # A tie is a tie.
     assert result.answer.sentences[0] == "Best queue: pie and codel for call."
     assert result.answer.matrix is not None
-    assert result.answer.matrix.choices == ("drop_tail", "pie", "codel")
+    assert result.answer.matrix.names == ("drop_tail", "pie", "codel")
     assert make(grid, {"call": call}, compare="rtt").conclusion.main == 1
 
 
@@ -638,7 +642,7 @@ def test_an_axis_is_extended_to_a_bound_that_leaves_half_of_it_to_the_values(
 
 def test_a_trade_off_s_axes_begin_at_the_values() -> None:
     rows = pl.DataFrame({"mean": [15e6, 19e6], "low": [14.9e6, 18e6], "high": [15.1e6, 19.5e6]})
-    about = Shown("upload", "rate", True, "goodput")
+    about = MeasureInfo("upload", "rate", True, "goodput")
     assert choose_axis(rows, about, from_zero=False).scale["domain"] == [14.9, 19.5]
     assert choose_axis(rows, about).scale["domain"] == [0, 19.5]
 
@@ -914,8 +918,8 @@ def test_a_long_matrix_keeps_both_ends_and_what_is_best() -> None:
     )
     matrix = result.answer.matrix
     assert matrix is not None
-    assert len(matrix.choices) == 8
-    assert {"1 ms", "7 ms", "20 ms"} <= set(matrix.choices)
+    assert len(matrix.names) == 8
+    assert {"1 ms", "7 ms", "20 ms"} <= set(matrix.names)
     assert "8 of 20 columns" in matrix.note
 
 
@@ -938,7 +942,7 @@ def test_axes_that_change_together_are_one() -> None:
 def test_an_axis_of_scores_reaches_from_the_least_to_the_best() -> None:
     rows = pl.DataFrame({"mean": [2.0, 4.0], "low": [1.9, 3.9], "high": [2.1, 4.1]})
     known = {"subject": "call", "metric": "mos.mean", "unit": "1"}
-    call = describe_figure({"measure": "call", **known})
+    call = describe_measure({"measure": "call", **known})
     assert choose_axis(rows, call).scale["domain"] == [1, 4.5]
-    other = describe_figure({"measure": "rate", "metric": "goodput", "unit": "bit/s"})
+    other = describe_measure({"measure": "rate", "metric": "goodput", "unit": "bit/s"})
     assert choose_axis(rows, other).scale["domain"][0] == 0

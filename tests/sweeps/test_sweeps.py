@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import headend
+from headend.analysis.sums import parse_sum
 from headend.cli.main import app
 from headend.design.design import Point, Setting
 from headend.design.place import MOST_LINES, find_line
@@ -32,7 +33,6 @@ from headend.results.store import PointStore
 from headend.running.cluster import Cluster
 from headend.running.executor import Completed, Failure, Progress, Task, Threads
 from headend.running.job import Job
-from headend.running.measuring import parse_sum
 from headend.running.notes import take_notes
 from headend.scenario.subjects import Vocabulary
 from headend.sweeps import Sweep, SweepResult, read_sweep
@@ -520,7 +520,7 @@ def test_a_report_is_written_again_only_when_it_changes(
         write_file(seal_page(page, made_of), path)
         drawn.append(path)
 
-    monkeypatch.setattr("headend.pages.experiment.write_page", write)
+    monkeypatch.setattr("headend.pages.page.write_page", write)
     report = folder / "out" / "report.html"
     for number, (options, change) in enumerate(
         [((), ""), (("--seeds", "1"), ""), ((), 'description = "Other words."\n')], start=1

@@ -5,14 +5,12 @@ from __future__ import annotations
 import click
 import pytest
 
-from headend.cli.compare import read_seeds
-from headend.cli.options import read_number
+from headend.cli.options import read_number, read_seeds
 from headend.design.factor import NUMBER
 from headend.errors import InputError
 from headend.recommendation.conditions import _SHARE
-from headend.recommendation.people import count_people
+from headend.recommendation.people import _TO, count_people
 from headend.recommendation.rates import read_rate
-from headend.recommendation.round_trip import _TO
 from headend.running.memory import _SIZE
 from headend.text.quantity import parse_quantity
 

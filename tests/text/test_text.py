@@ -102,10 +102,10 @@ draw = "draw"
 ANALYSIS = f"""\
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.study.claims import Finding, Verdict
+from headend.study.claims import ClaimResult, ClaimVerdict
 
 def count(points, limits):
-    return Finding({NASTY!r}, Verdict.DIFFERS, why={NASTY!r})
+    return ClaimResult({NASTY!r}, ClaimVerdict.DIFFERS, why={NASTY!r})
 
 def draw(points):
     x = vl.X("rtt:N", title={NASTY!r})

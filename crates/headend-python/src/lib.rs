@@ -29,7 +29,8 @@ mod _engine {
     use super::error::{ConfigError, EmulationError, RunError, ScenarioError};
     #[pymodule_export]
     use super::modem_file::{
-        config_from_text, config_mics, config_sign, config_table, config_to_json, config_to_toml,
+        config_carry, config_defaults, config_from_text, config_mics, config_settings, config_sign,
+        config_table, config_to_json, config_to_toml,
     };
     #[pymodule_export]
     use super::recording::{check_recording, read_recording};

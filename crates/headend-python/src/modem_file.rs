@@ -20,6 +20,36 @@ pub(crate) fn config_to_json(data: &[u8]) -> PyResult<String> {
     catch_panic(|| text::to_json(&File::decode(data)))
 }
 
+/// The file as it is in force, as JSON: numbers in base units with the places of their TLVs, and
+/// what follows of them.
+#[pyfunction]
+pub(crate) fn config_settings(data: &[u8]) -> PyResult<String> {
+    catch_panic(|| headend::scenario::describe_modem_file(data))
+}
+
+/// The numbers that stand for what a file does not set, as JSON.
+#[pyfunction]
+pub(crate) fn config_defaults() -> PyResult<String> {
+    catch_panic(headend::scenario::modem_file_defaults)
+}
+
+/// The file with the buffer and the AQM of another file's first upstream service flow, or with its
+/// low latency.
+#[pyfunction]
+pub(crate) fn config_carry(
+    py: Python<'_>,
+    data: &[u8],
+    source: &[u8],
+    low_latency: bool,
+) -> PyResult<Vec<u8>> {
+    let carry = if low_latency {
+        headend::scenario::carry_low_latency
+    } else {
+        headend::scenario::carry_queue
+    };
+    catch_panic(|| carry(data, source))?.map_err(|why| config_error(py, &why, None, None))
+}
+
 /// The bytes of the file that TOML or JSON describes.
 #[pyfunction]
 pub(crate) fn config_from_text(py: Python<'_>, text: &str) -> PyResult<Vec<u8>> {

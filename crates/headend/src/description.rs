@@ -2,7 +2,7 @@
 //! plot and look up results.
 //!
 //! Each queue discipline declares its part in its own file. Each application does so for itself and
-//! its measures.
+//! its measures. The words for discarded packets stand beside their reasons.
 
 use std::collections::BTreeSet;
 
@@ -13,16 +13,20 @@ use crate::metrics::Measure;
 use crate::metrics::measure::{Chart, Kind};
 use crate::packet::Side;
 use crate::qdisc::QueueConfig;
+use crate::trace::{AboutReason, REASONS};
 use crate::traffic::{About, ApplicationConfig};
 
-/// Queue disciplines, applications, and the measures that applications report.
+/// Queue disciplines, applications, the measures that applications report, and why packets are
+/// discarded.
 pub fn describe() -> String {
-    let applications = ApplicationConfig::list();
+    let applications = ApplicationConfig::all();
+    let abouts = ApplicationConfig::list();
     let queues = QueueConfig::all();
     let value = json!({
         "queues": queues.iter().map(describe_queue).collect::<Vec<_>>(),
         "applications": applications.iter().map(describe_application).collect::<Vec<_>>(),
-        "measures": describe_measures(&applications),
+        "measures": describe_measures(&abouts),
+        "discards": REASONS.iter().map(describe_reason).collect::<Vec<_>>(),
     });
     value.to_string()
 }
@@ -43,7 +47,8 @@ fn describe_queue(queue: &QueueConfig) -> Value {
     })
 }
 
-fn describe_application(about: &About) -> Value {
+fn describe_application(application: &ApplicationConfig) -> Value {
+    let about = application.about();
     let properties = about.properties.iter().map(|property| property.name());
     let measures = about
         .measures
@@ -51,6 +56,7 @@ fn describe_application(about: &About) -> Value {
         .map(|measure| json!([measure.kind.name, measure.from.map(direction)]));
     json!({
         "name": about.name,
+        "direction": application.default_direction().name(),
         "properties": properties.collect::<Vec<_>>(),
         "measures": measures.collect::<Vec<_>>(),
     })
@@ -84,6 +90,20 @@ fn describe_measure(measure: &Measure) -> Value {
         "place": kind.place,
         "compared_by": figures.collect::<Vec<_>>(),
         "chart": kind.chart.as_ref().map(describe_chart),
+        "figure": kind.figure,
+        "demand": kind.demand.map(|(statistic, grade)| json!([statistic, grade])),
+    })
+}
+
+fn describe_reason(about: &AboutReason) -> Value {
+    json!({
+        "name": about.reason.name(),
+        "by": about.by.name(),
+        "label": about.label,
+        "what": about.what,
+        "look": about.look,
+        "look_of_tcp": about.look_of_tcp,
+        "barred": about.barred,
     })
 }
 
@@ -112,6 +132,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::trace::DropReason;
 
     /// Tables, expectations and figures identify a kind by its name alone.
     #[test]
@@ -158,8 +179,30 @@ mod tests {
             find("applications", "bulk")["measures"],
             json!([["completion_time", null]])
         );
+        assert_eq!(find("applications", "bulk")["direction"], "up");
         assert_eq!(find("applications", "ping")["properties"], json!(["probe"]));
         assert_eq!(find("measures", "mos")["range"], json!([1.0, 4.5]));
+        assert_eq!(find("measures", "mos")["demand"], json!(["p5", "good"]));
         assert_eq!(find("measures", "rtt")["has_directions"], false);
+        assert_eq!(find("discards", "overlimit")["by"], "room");
+    }
+
+    #[test]
+    fn every_reason_is_described_once_and_every_demand_is_of_a_known_statistic() {
+        let described: BTreeSet<_> = REASONS.iter().map(|about| about.reason.name()).collect();
+        assert_eq!(described.len(), DropReason::COUNT);
+        for measure in ApplicationConfig::list()
+            .iter()
+            .flat_map(|about| about.measures)
+        {
+            if let Some((statistic, grade)) = measure.kind.demand {
+                assert!(["good", "fair"].contains(&grade), "{}", measure.kind.name);
+                let columns = crate::metrics::recorder::columns();
+                let (_, known) = (columns.iter())
+                    .find(|(table, _)| *table == "measures")
+                    .expect("it is a table");
+                assert!(known.iter().any(|name| name == statistic), "{statistic}");
+            }
+        }
     }
 }

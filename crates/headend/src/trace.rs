@@ -73,6 +73,163 @@ impl DropReason {
     }
 }
 
+/// The words for a reason, in the descriptions that programs read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AboutReason {
+    /// The reason.
+    pub reason: DropReason,
+    /// Who discards for this reason.
+    pub by: DroppedBy,
+    /// The legend of a figure.
+    pub label: &'static str,
+    /// The explanation: a clause.
+    pub what: &'static str,
+    /// Where a queue loses many packets for this reason: what it means, or what to look at.
+    pub look: &'static str,
+    /// The same where those packets are TCP's, which slows down for it; empty if TCP does not.
+    pub look_of_tcp: &'static str,
+    /// Why a flow's packets do not arrive, if no queue has room or a law to blame for it.
+    pub barred: &'static str,
+}
+
+/// Who discards a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DroppedBy {
+    /// A queue without room for it.
+    Room,
+    /// A queue in which its flow or class has no room left.
+    Share,
+    /// A queue's control law.
+    Law,
+    /// A modem that has a newer acknowledgement.
+    Thinning,
+    /// The path beyond all links.
+    Path,
+    /// A rule, a medium or a modem that does not let it into a queue, or out of it.
+    Bar,
+}
+
+impl DroppedBy {
+    /// The name in the engine's description.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Room => "room",
+            Self::Share => "share",
+            Self::Law => "law",
+            Self::Thinning => "thinning",
+            Self::Path => "path",
+            Self::Bar => "bar",
+        }
+    }
+}
+
+impl AboutReason {
+    const fn new(reason: DropReason, by: DroppedBy, label: &'static str) -> Self {
+        Self {
+            reason,
+            by,
+            label,
+            what: label,
+            look: "",
+            look_of_tcp: "",
+            barred: "",
+        }
+    }
+}
+
+/// The words for all reasons, in the order in which figures list them.
+pub const REASONS: [AboutReason; DropReason::COUNT] = [
+    AboutReason {
+        what: "a newer acknowledgement made it superfluous",
+        ..AboutReason::new(
+            DropReason::AckThinned,
+            DroppedBy::Thinning,
+            "acknowledgement thinned out",
+        )
+    },
+    AboutReason {
+        what: "the buffer is full",
+        look: "look at its limit and at the offered rates",
+        look_of_tcp: "its window outgrew the buffer, as it does at the start of a transfer and \
+                      before each loss",
+        ..AboutReason::new(DropReason::Overlimit, DroppedBy::Room, "buffer full")
+    },
+    AboutReason {
+        look: "its AQM drops them on purpose, but their senders do not slow down: look at the \
+               offered rates",
+        look_of_tcp: "that is how its AQM tells it to slow down",
+        ..AboutReason::new(DropReason::Congested, DroppedBy::Law, "dropped by the AQM")
+    },
+    AboutReason {
+        what: "damaged on the way",
+        ..AboutReason::new(
+            DropReason::Corrupted,
+            DroppedBy::Path,
+            "lost on the path beyond",
+        )
+    },
+    AboutReason {
+        look: "a classifier forbids those packets",
+        barred: "a classifier forbids its packets",
+        ..AboutReason::new(
+            DropReason::Filtered,
+            DroppedBy::Bar,
+            "forbidden by a classifier",
+        )
+    },
+    AboutReason {
+        what: "the flow's share is full",
+        look: "each flow or class has a share of it: look at their limits and at the offered rates",
+        ..AboutReason::new(DropReason::FlowLimit, DroppedBy::Share, "flow's share full")
+    },
+    AboutReason {
+        what: "the modem is not registered yet",
+        look: "they came before the modem was registered",
+        barred: "its modem is not registered",
+        ..AboutReason::new(
+            DropReason::NotRegistered,
+            DroppedBy::Bar,
+            "modem not registered",
+        )
+    },
+    AboutReason {
+        look: "the medium gave up after too many tries: look at how many send at once",
+        barred: "the medium gave up after too many tries",
+        ..AboutReason::new(DropReason::RetryLimit, DroppedBy::Bar, "retries used up")
+    },
+    AboutReason {
+        what: "its service flow was deleted",
+        look: "their service flow was deleted while they waited in it",
+        barred: "its service flow was deleted",
+        ..AboutReason::new(
+            DropReason::ServiceFlowDeleted,
+            DroppedBy::Bar,
+            "service flow deleted",
+        )
+    },
+    AboutReason {
+        what: "the flow does not respond",
+        look: "its law treats their flows as unresponsive: look at the offered rates",
+        ..AboutReason::new(
+            DropReason::Unresponsive,
+            DroppedBy::Law,
+            "unresponsive flow",
+        )
+    },
+    AboutReason {
+        what: "dropped by the AQM: the average queue is at its upper threshold",
+        look: "its average queue stood at the law's upper threshold, from which every arrival \
+               costs a packet: look at max_threshold and at the offered rates",
+        look_of_tcp: "its average queue stood at the law's upper threshold, from which every \
+                      arrival costs a packet, whoever slows down",
+        ..AboutReason::new(
+            DropReason::Forced,
+            DroppedBy::Law,
+            "average queue above the upper threshold",
+        )
+    },
+];
+
 /// The fields of a packet that trace events carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketView {

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.grading import judge_flows
-from headend.analysis.origins import find_origins, pick_rows
+from headend.analysis.causes import find_causes, pick_rows
+from headend.analysis.quality import judge_flows
 from headend.analysis.queues import (
     LONG_WAIT,
     LOSSY_SHARE,
@@ -19,7 +19,7 @@ from headend.analysis.queues import (
     find_key,
     weigh_queues,
 )
-from headend.results.record import Record, once
+from headend.results.record import Record, cached_on_record
 from headend.scenario.groups import find_groups, label_member, name_group, order_naturally
 from headend.scenario.parameters import find_value
 from headend.text.quantity import format_quantity
@@ -32,7 +32,7 @@ MOST_TIERS = 6
 
 
 @dataclass(frozen=True)
-class QueueParty:
+class QueueGroup:
     """A queue, or all queues of a group as one.
 
     Parameters
@@ -68,7 +68,7 @@ class QueueParty:
         return names.pop() if len(names) == 1 else f"{len(names)} kinds"
 
 
-def gather_queues(result: Record) -> list[QueueParty]:
+def gather_queues(result: Record) -> list[QueueGroup]:
     """Give the queues that had packets; those that differ in a number only are put together."""
     rows = weigh_queues(result).to_dicts()
     groups = find_groups([row["queue"] for row in rows])
@@ -79,7 +79,7 @@ def gather_queues(result: Record) -> list[QueueParty]:
         tier: own for label, rows in pooled.items() for tier, own in _split_tiers(label, rows)
     }
     return [
-        QueueParty(label, tuple(sorted(own, key=_rank, reverse=True)))
+        QueueGroup(label, tuple(sorted(own, key=_rank, reverse=True)))
         for label, own in gathered.items()
     ]
 
@@ -106,7 +106,7 @@ def _rank(row: Mapping[str, Any]) -> tuple[float, float]:
     return math.inf if is_blocked else row["median"], row["lost_ratio"]
 
 
-@once
+@cached_on_record
 def find_bottleneck(result: Record) -> str | None:
     """Find the queue that did the harm, else the scenario's own, or the one with the longest waits.
 
@@ -133,10 +133,12 @@ def find_bottleneck(result: Record) -> str | None:
     ways: set[str] = set()
     felt = queues.clear()
     if not _is_clear(kinds, slow):
-        hurt = [own for own in judge_flows(result) if own.suffers and own.harm]
-        harms = {own.harm for own in hurt}
-        felt = pick_rows(queues, find_origins(result).main)
-        ways = {way for own in hurt for way in ([own.way] if own.way else ["up", "down"])}
+        hurt = [own for own in judge_flows(result) if own.suffers and own.symptom]
+        harms = {own.symptom for own in hurt}
+        felt = pick_rows(queues, find_causes(result).main)
+        ways = {
+            way for own in hurt for way in ([own.direction] if own.direction else ["up", "down"])
+        }
         if harms == {"late"}:
             kinds = [standing, at_times, slow, lossy]
         elif harms == {"lost"}:

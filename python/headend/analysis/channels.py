@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headend.text.quantity import format_quantity
-
 if TYPE_CHECKING:
     from headend.results.record import Record
 
@@ -99,24 +97,3 @@ def gather_channels(result: Record) -> list[ChannelState]:
             queues = queues.filter(direction=row["direction"])
         states.append(ChannelState(queues=queues.height, **row))
     return [state for state in states if state.is_shared or state.is_full]
-
-
-def tell_channel(state: ChannelState) -> str:
-    """Say that a channel is full, and by how much."""
-    asked = format_quantity(state.full_ratio, "ratio")
-    if state.is_cell:
-        air = format_quantity(state.utilisation, "ratio")
-        return (
-            f"The {state.title} ({state.sharing}) is full: {asked} of the time somebody has a frame"
-            f" to send. Frames are on the air {air} of the time,"
-            f" {format_quantity(state.collision_ratio, 'ratio')} of it in collisions; backoff and"
-            " the gaps between frames take the rest."
-        )
-    used = format_quantity(state.used_bps, "rate")
-    if state.neighbours_bps > 0:
-        used += f" used and {format_quantity(state.neighbours_bps, 'rate')} taken by neighbours"
-    return (
-        f"The {state.title} ({state.sharing}) is full: {used} of"
-        f" {format_quantity(state.capacity_bps, 'rate')}, and {asked} of the time more"
-        " was asked for than it has."
-    )

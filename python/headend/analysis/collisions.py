@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headend.analysis.grading import read_number, write_quantity
-from headend.analysis.queues import name_queue_key
 from headend.engine.description import list_applications
-from headend.text.wording import join_names
 
 if TYPE_CHECKING:
     from headend.results.record import Record
@@ -17,9 +15,31 @@ if TYPE_CHECKING:
 #: it is no matter of the run.
 MET = 0.1
 
-#: Meetings told of, and flows named of each.
-MOST_MEETINGS = 2
+#: Flows named of each meeting.
 MOST_FLOWS = 4
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What flows of one kind get that share a hashed queue, and what others of their kind get.
+
+    Parameters
+    ----------
+    is_rate
+        Whether it is the goodput in bit/s of transfers; else the 99th percentile of the one-way
+        delay in ns.
+    values
+        By flow.
+    others
+        The flows of their kind that share no queue.
+    others_mean
+        Their mean; None where there are none.
+    """
+
+    is_rate: bool
+    values: Mapping[str, float]
+    others: tuple[str, ...]
+    others_mean: float | None
 
 
 @dataclass(frozen=True)
@@ -37,6 +57,7 @@ class Meeting:
     flows: tuple[str, ...]
     direction: str
     share: float
+    costs: tuple[Cost, ...] = ()
 
 
 def find_meetings(result: Record, queue: str) -> list[Meeting]:
@@ -58,67 +79,27 @@ def find_meetings(result: Record, queue: str) -> list[Meeting]:
         # Whoever is hardly there himself is still the one that somebody else meets.
         named = mainly if mainly.height > 1 else met.head(2)
         meetings.append(Meeting(tuple(named["flow"].to_list()), str(direction), min(share, 1.0)))
-    return meetings
+    sharing = {flow for meeting in meetings for flow in meeting.flows}
+    return [replace(one, costs=tuple(_find_costs(result, one, sharing))) for one in meetings]
 
 
-def tell_meetings(result: Record, queue: str, discipline: str) -> list[str]:
-    """Say which flows share a queue inside a scheduler's, and what they and the others get."""
-    meetings = find_meetings(result, queue)
-    if not meetings:
-        return []
-    met = {flow for meeting in meetings for flow in meeting.flows}
-    told = []
-    for meeting in meetings[:MOST_MEETINGS]:
-        named = meeting.flows[:MOST_FLOWS]
-        who = join_names(named) if len(named) > 1 else f"connections of {named[0]}"
-        share = write_quantity(meeting.share, "ratio")
-        costs = "; ".join(_tell_costs(result, meeting, met))
-        told.append(
-            f"A hash put {who} into one queue of {discipline}, for {share} of the packets of"
-            f" {named[0]}: they have one share of the line"
-            f" together{f', {costs}' if costs else ''}."
-        )
-    more = len(meetings) - MOST_MEETINGS
-    if more > 0:
-        told.append(f"So it is in {more} more of its queues.")
-    key = name_queue_key(result, queue)
-    if key:
-        told.append(
-            "Another seed puts others together; with --set"
-            f" {key}.{discipline}.hash.isolation=perfect nobody meets."
-        )
-    return told
-
-
-def _tell_costs(result: Record, meeting: Meeting, met: set[str]) -> list[str]:
-    """Say what those that share a queue get, transfers first, and what others of their kind get."""
+def _find_costs(result: Record, meeting: Meeting, met: set[str]) -> Iterator[Cost]:
+    """Find what those get that share a queue, transfers first."""
     import polars as pl
 
     flows = result.flows.filter(
         pl.col("direction") == meeting.direction, pl.col("carries") == "data"
     )
     own = flows.filter(pl.col("flow").is_in(list(meeting.flows[:MOST_FLOWS])))
-    costs = []
     is_greedy = pl.col("application").is_in(list_applications("greedy"))
-    for greedy in (True, False):
-        members = own.filter(is_greedy == greedy)
-        if members.is_empty():
-            continue
-        column, kind = ("goodput_bps", "rate") if greedy else ("delay_p99_ns", "time")
-        told = [
-            f"{row['flow']} {write_quantity(value, kind)}"
-            for row in members.iter_rows(named=True)
-            if (value := read_number(row[column])) is not None
-        ]
-        if not told:
+    for is_rate, column in ((True, "goodput_bps"), (False, "delay_p99_ns")):
+        members = own.filter(is_greedy == is_rate)
+        values = dict(members.select("flow", column).drop_nulls().drop_nans().iter_rows())
+        if not values:
             continue
         alone = flows.filter(
             pl.col("application").is_in(members["application"].to_list()),
             ~pl.col("flow").is_in(list(met)),
         )[["flow", column]].drop_nans()
-        text = join_names(told) + ("" if greedy else " one way at the 99th percentile")
-        if not alone.is_empty():
-            who = alone["flow"][0] if alone.height == 1 else f"each of {alone.height} others"
-            text += f", where {who} alone has {write_quantity(alone[column].mean(), kind)}"
-        costs.append(text)
-    return costs
+        mean = None if alone.is_empty() else float(alone[column].mean())  # type: ignore[arg-type]
+        yield Cost(is_rate, values, tuple(alone["flow"]), mean)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from headend.analysis.grading import write_quantity
+from headend.analysis.facts import Action, Remedy, WaitsForGrants
 from headend.scenario.parameters import find_value
 
 if TYPE_CHECKING:
@@ -20,65 +20,31 @@ OPPORTUNITIES = {
 MOST_COLLIDE = 0.5
 
 
-def measure_contention(result: Record, link: str) -> tuple[float, float]:
-    """Give how many requests a link's modems sent in contention, and how many of them collided."""
+def find_waits_for_grants(result: Record, link: str) -> WaitsForGrants:
+    """Give how many requests a link's modems sent in contention, how many collided, what helps."""
     import polars as pl
 
     rows = result.queues.filter((pl.col("link") == link) & (pl.col("direction") == "up"))
-    return float(rows["requests_contention"].sum()), float(rows["collisions"].sum())
+    sent, collided = float(rows["requests_contention"].sum()), float(rows["collisions"].sum())
+    remedy = _choose_remedy(result, link, is_crowded=collided >= MOST_COLLIDE * sent)
+    return WaitsForGrants(link, sent, collided, remedies=(remedy,))
 
 
-def tell_contention(result: Record, link: str) -> str:
-    """Say how many of a link's requests collide: ``46 % of the modems' requests collide``."""
-    sent, collided = measure_contention(result, link)
-    share = write_quantity(round(collided / sent, 2) if sent else 0.0, "ratio")
-    return f"{share} of the modems' requests collide"
-
-
-def count_contention(result: Record, link: str) -> str:
-    """Give both counts in a sentence that also says what a modem does after a collision."""
-    sent, collided = measure_contention(result, link)
-    return (
-        f"Of {write_quantity(round(sent), 'number')} requests that the modems of {link} sent in"
-        f" contention, {write_quantity(round(collided), 'number')} collided: after each collision a"
-        " modem waits longer before it sends another request."
-    )
-
-
-def advise_on_contention(result: Record, link: str) -> str:
-    """Say in one short sentence how to shorten the wait until a request succeeds.
+def _choose_remedy(result: Record, link: str, *, is_crowded: bool) -> Remedy:
+    """Choose what shortens the wait until a request succeeds.
 
     More request opportunities shorten it, up to the most that a plant can have. With few
     collisions, modems wait mostly for their own backoff, so a shorter backoff helps. Once most
     requests collide, it only causes more collisions.
     """
-    more = _name_opportunities(result, link)
-    if more:
-        return f"More request opportunities shorten that wait: try `--set {more}`."
-    shorter = _name_backoff(result, link)
-    sent, collided = measure_contention(result, link)
-    if shorter and collided < MOST_COLLIDE * sent:
-        return f"A backoff that grows less shortens that wait: try `--set {shorter}`."
-    return (
-        "Fewer modems on the channel, or grants without requests (UGS), leave room for the others'"
-        " requests."
-    )
-
-
-def _name_opportunities(result: Record, link: str) -> str:
-    """Name the setting with twice the request opportunities; empty where there cannot be more."""
     plant, scenario = f"link.{link}.docsis.plant", result.manifest["scenario"]
     for key, factor in OPPORTUNITIES.items():
         value = find_value(scenario, f"{plant}.{key}")
-        if value and int(value * factor):
-            return f"{plant}.{key}={int(value * factor)}"
-    return ""
-
-
-def _name_backoff(result: Record, link: str) -> str:
-    """Name the setting that moves the largest backoff half way to the first; empty if equal."""
-    own, scenario = f"link.{link}.docsis.plant.contention", result.manifest["scenario"]
-    start, end = (find_value(scenario, f"{own}.{key}") for key in ("data_start", "data_end"))
-    if start is None or end is None or (start + end) // 2 >= end:
-        return ""
-    return f"{own}.data_end={(start + end) // 2}"
+        if value and (more := int(value * factor)):
+            return Remedy(Action.MORE_OPPORTUNITIES, link, f"{plant}.{key}", str(more))
+    window = f"{plant}.contention"
+    start, end = (find_value(scenario, f"{window}.{key}") for key in ("data_start", "data_end"))
+    # The largest backoff, moved half way to the first.
+    if not is_crowded and None not in (start, end) and (half := (start + end) // 2) < end:
+        return Remedy(Action.SHORTER_BACKOFF, link, f"{window}.data_end", str(half))
+    return Remedy(Action.FEWER_MODEMS, link)

@@ -36,6 +36,11 @@ def is_trustworthy(record: Record) -> bool:
     return lateness is None or bool(lateness["trustworthy"])
 
 
+def is_open_loop(record: Record) -> bool:
+    """Say whether recorded arrivals met other settings than those their senders reacted to."""
+    return (find_emulation(record) or {}).get("kind") == "open_loop"
+
+
 def write_lateness(lateness: Mapping[str, Any]) -> str:
     """Write how late frames were, and the verdict.
 

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.grading import read_number, write_quantity
-from headend.analysis.queues import SHORT_WAIT, is_low_latency, locate_key, name_classic
-from headend.engine.columns import MIXED
-from headend.results.record import Record, once
+from headend.analysis.key_figure import read_number
+from headend.analysis.queues import SHORT_WAIT, is_low_latency, name_classic
+from headend.results.record import Record, cached_on_record
 from headend.scenario.groups import find_groups, label_member
-from headend.scenario.parameters import find_value
-from headend.text.wording import join_names, list_names
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.analysis.grading import Finding
-
-#: Share of a flow's packets from which on queue protection redirects more than bursts.
-MANY_SANCTIONED = 0.1
-
 #: Delay of the low-latency queue at the 99th percentile from which on packets wait in it, ns.
 NOTICED = 1e6
 
-#: How long after the warm-up a first sanction says that there were sanctions before, ns.
-AT_ONCE = 1e7
-
-#: Aggregates told of, and flows named of each.
+#: Aggregates told of.
 MOST_AGGREGATES = 2
-MOST_NAMED = 4
-MOST_SANCTIONED = 2
-
-#: Rate up to which advice takes a flow for one that builds no queue, in bit/s: a game sends less.
-LITTLE = 1e6
-
-#: The DSCP of traffic that builds no queue (RFC 9956).
-NON_QUEUE_BUILDING = 45
 
 #: Objects of the table `mib` that bound queuing scores, as they end.
 _SCORE_THRESHOLD = "AggregateServiceFlowQpQueuingScoreThreshold"
@@ -151,7 +132,7 @@ class Aggregate:
         return sum(flow.ce_packets for flow in self.flows) / packets if packets else None
 
 
-@once
+@cached_on_record
 def gather_aggregates(result: Record) -> list[Aggregate]:
     """Give the aggregates with low latency, in the order of the table of queues."""
     queues = {row["queue"]: row for row in result.queues.iter_rows(named=True)}
@@ -267,283 +248,6 @@ def choose_aggregates(result: Record, queue: str | None) -> list[Aggregate]:
         if one not in own and (one.sanctioned or (is_few and one.is_noticed))
     ]
     return [*own, *others]
-
-
-#: What a row of a table of an aggregate's flows has; see `write_flow`.
-COLUMNS = (
-    "flow",
-    "packets",
-    "sanctioned",
-    "CE",
-    "classic",
-    "first at",
-    "top score",
-    "reordered",
-)
-
-
-def write_flow(flow: AggregateFlow, *, is_protected: bool) -> tuple[str, ...]:
-    """Write a flow's row of a table with the columns ``COLUMNS``.
-
-    Parameters
-    ----------
-    is_protected
-        Whether queue protection is on. The columns of queue protection have a dash where it is off.
-    """
-    number = [write_quantity(count, "number") for count in (flow.packets, flow.classic_packets)]
-    marked = flow.marked_ratio
-    ce = "–" if marked is None else write_quantity(marked, "ratio")
-    if not (is_protected and flow.judged):
-        return (flow.label, number[0], "–", ce, number[1], "–", "–", "–")
-    sanctioned = write_quantity(flow.sanctioned, "number")
-    if flow.sanctioned:
-        sanctioned += f" ({write_quantity(flow.sanctioned_ratio, 'ratio')})"
-    first = flow.first_sanction_ns
-    return (
-        flow.label,
-        number[0],
-        sanctioned,
-        ce,
-        number[1],
-        "–" if first is None else write_quantity(first),
-        write_quantity(flow.score_max_ns),
-        write_quantity(flow.reordered, "number"),
-    )
-
-
-def explain_columns(one: Aggregate) -> str:
-    """Explain the columns of the table of an aggregate's flows."""
-    told = (
-        f"Packets: those that the low-latency queue {one.low} sent. CE: the share of them that"
-        f" carried a mark. Classic: the flow's packets that the classic queue {one.classic} sent."
-    )
-    if not one.is_protected:
-        return f"{told} Queue protection is off."
-    allowed = ""
-    if one.score_threshold_ns is not None:
-        allowed = (
-            f": at the latency threshold a score of {write_quantity(one.score_threshold_ns)} is"
-            " allowed, and less the longer the queue is"
-        )
-    return f"{told} Sanctioned: those that queue protection sent to the classic queue{allowed}."
-
-
-def tell_low_latency(result: Record, queue: str) -> list[str]:
-    """Say who uses the low-latency queues, what waits there, and who was redirected and why.
-
-    Parameters
-    ----------
-    queue
-        The queue that the run is judged by. Its aggregate is told of first.
-    """
-    chosen = choose_aggregates(result, queue)
-    told, rest = chosen[:MOST_AGGREGATES], chosen[MOST_AGGREGATES:]
-    sentences = [sentence for one in told for sentence in _tell_aggregate(result, one)]
-    if rest:
-        more = f"{len(rest)} more {'aggregate' if len(rest) == 1 else 'aggregates'}"
-        sentences.append(f"Queue protection sent packets to the classic queue in {more}.")
-    return sentences
-
-
-def _tell_aggregate(result: Record, one: Aggregate) -> Iterable[str]:
-    users = one.users
-    if not users:
-        return [
-            f"No packet was sent to the low-latency queue {one.low}: it takes what its classifiers"
-            " match, by default ECT(1) and CE (L4S senders) and DSCP 45 and 46."
-        ]
-    return [_tell_users(one), *_tell_sanctions(result, one)]
-
-
-def _tell_users(one: Aggregate) -> str:
-    names = [flow.label for flow in one.users]
-    who = join_names(names) if len(names) <= MOST_NAMED else list_names(names, MOST_NAMED)
-    is_one = len(names) == 1 and len(one.users[0].members) == 1
-    told = f"{who} {'uses' if is_one else 'use'} the low-latency queue {one.low}"
-    if one.low_p50_ns is not None:
-        told += (
-            f", which held packets {write_quantity(one.low_p50_ns)} at the median and"
-            f" {write_quantity(one.low_p99_ns)} at the 99th percentile"
-        )
-    if one.low_p50_ns is not None and one.classic_p50_ns is not None:
-        told += (
-            f" ({one.classic}, the classic queue beside it, {write_quantity(one.classic_p50_ns)}"
-            f" and {write_quantity(one.classic_p99_ns)})"
-        )
-    marked = one.marked_ratio
-    if marked:
-        told += f"; {write_quantity(marked, 'ratio')} of its packets left it with a CE mark"
-    elif one.users[0].packets:
-        told += "; none of its packets carried a CE mark"
-    if one.is_protected and not one.sanctioned:
-        told += "; queue protection redirected none"
-    return f"{told}."
-
-
-def _tell_sanctions(result: Record, one: Aggregate) -> Iterable[str]:
-    """Say of whom queue protection redirected packets, since when, why, and what to do."""
-    for flow in one.sanctioned[:MOST_SANCTIONED]:
-        what = (
-            f"{write_quantity(flow.sanctioned, 'number')} of {flow.label}'s"
-            f" {write_quantity(flow.judged, 'number')} packets"
-        )
-        since = _tell_since(result, flow.first_sanction_ns)
-        told = (
-            f"Queue protection sent {what} ({write_quantity(flow.sanctioned_ratio, 'ratio')}) to"
-            f" the classic queue {one.classic}{since}: {_tell_score(one, flow)}"
-        )
-        if flow.sanctioned_ratio < MANY_SANCTIONED:
-            yield f"{told}. Only bursts of it were redirected."
-            continue
-        yield f"{told}."
-        yield _explain_sanction(result, one, flow)
-        yield from _tell_crowding(one, flow)
-        if flow.reordered:
-            yield (
-                f"{write_quantity(flow.reordered, 'number')} packets of {flow.label} left after"
-                " packets that had come later: the two queues do not keep their order."
-            )
-    more = len(one.sanctioned) - MOST_SANCTIONED
-    if more > 0:
-        yield f"It redirected packets of {more} more {'flow' if more == 1 else 'flows'}."
-
-
-def _tell_crowding(one: Aggregate, flow: AggregateFlow) -> Iterable[str]:
-    """Say so where a sanctioned flow has most of the classic queue, and who shares that queue."""
-    others = [own for own in one.flows if own.classic_packets and own is not flow]
-    packets = flow.classic_packets + sum(own.classic_packets for own in others)
-    if not others or flow.classic_packets <= packets / 2:
-        return
-    share = write_quantity(flow.classic_packets / packets, "ratio")
-    names = [own.label for own in others]
-    who = join_names(names) if len(names) <= MOST_NAMED else list_names(names, MOST_NAMED)
-    yield f"In that queue, {share} of the packets sent are {flow.label}'s: {who} got the rest."
-
-
-def _tell_since(result: Record, first_ns: float | None) -> str:
-    """Say since when packets were sanctioned."""
-    if first_ns is None:
-        return ""
-    warmup = result.manifest.get("warmup_ns", 0)
-    if warmup and first_ns < warmup + AT_ONCE:
-        return " from the end of the warm-up on"
-    return f", the first at {write_quantity(first_ns)}"
-
-
-def _tell_score(one: Aggregate, flow: AggregateFlow) -> str:
-    score = write_quantity(flow.score_max_ns)
-    if one.score_threshold_ns is None:
-        return f"its queuing score reached {score}"
-    return (
-        f"its queuing score reached {score}, where {write_quantity(one.score_threshold_ns)} are"
-        " allowed"
-    )
-
-
-def _explain_sanction(result: Record, one: Aggregate, flow: AggregateFlow) -> str:
-    """Say in a sentence why a flow was sanctioned, and what to do about it."""
-    drain = f", which drains at {write_quantity(one.drain_bps, 'rate')}" if one.drain_bps else ""
-    raises = (
-        f"What a flow sends while the queue is long enough to be marked raises its score{drain}"
-    )
-    remedy = _advise_sanctioned(result, one, flow)
-    return f"{raises}, and {flow.label} sent on faster than that: {remedy[0].lower()}{remedy[1:]}"
-
-
-def _advise_sanctioned(result: Record, one: Aggregate, flow: AggregateFlow) -> str:
-    """Say in a sentence what to change where queue protection redirects a flow."""
-    if _answers_marks(result, flow):
-        key = locate_key(result, one.low)
-        tries = f" (`--set {key}.queue_protection.score_threshold=…`)" if key else ""
-        return (
-            f"Smaller bursts, or a higher score threshold{tries}, keep it in the low-latency queue."
-        )
-    return (
-        "Traffic that does not slow down for marks belongs in the classic queue, without ECT(1) and"
-        f" without DSCP {NON_QUEUE_BUILDING}."
-    )
-
-
-def _answers_marks(result: Record, flow: AggregateFlow) -> bool:
-    """Say whether a flow is of TCP, whose senders slow down for marks if they can carry them."""
-    import polars as pl
-
-    rows = result.flows.filter(pl.col("flow").is_in(list(flow.members)))
-    return bool(rows["transport"].is_in(["tcp", MIXED]).any())
-
-
-@dataclass(frozen=True)
-class Blame:
-    """Why a flow suffers in the classic queue of an aggregate.
-
-    Parameters
-    ----------
-    told
-        A clause with a subject of its own.
-    advice
-        What to change, as a sentence.
-    """
-
-    told: str
-    advice: str
-
-
-def blame_sanctions(result: Record, worst: Finding) -> Blame | None:
-    """Give what queue protection did to a suffering flow, where it redirected many packets."""
-    for one in gather_aggregates(result):
-        flow = next((own for own in one.sanctioned if worst.flow in own.members), None)
-        if flow is None or flow.sanctioned_ratio < MANY_SANCTIONED:
-            continue
-        share = write_quantity(round(flow.sanctioned_ratio, 2), "ratio")
-        wait = write_quantity(one.classic_p50_ns) if one.classic_p50_ns is not None else ""
-        told = (
-            f"queue protection sends {share} of {worst.flow}'s packets to the classic queue"
-            f" {one.classic}"
-        )
-        return Blame(
-            f"{told}, where packets wait {wait}" if wait else told,
-            _advise_sanctioned(result, one, flow),
-        )
-    return None
-
-
-def tell_sanctions(result: Record, queue: str) -> str:
-    """Say in a clause whom queue protection keeps out of the low-latency queue; or empty."""
-    kept = [
-        flow
-        for one in choose_aggregates(result, queue)
-        for flow in one.sanctioned
-        if flow.sanctioned_ratio >= MANY_SANCTIONED
-    ]
-    if not kept:
-        return ""
-    share = write_quantity(round(kept[0].sanctioned_ratio, 2), "ratio")
-    more = f" and of {len(kept) - 1} more" if len(kept) > 1 else ""
-    return f"queue protection sends {share} of {kept[0].label}'s packets{more} to the classic queue"
-
-
-def advise_marking(result: Record, queue: str, worst: Finding) -> str:
-    """Give advice where a flow without bulk data waits in a classic queue of an aggregate."""
-    import polars as pl
-
-    aggregate = next((one for one in gather_aggregates(result) if one.classic == queue), None)
-    rows = result.flows.filter(pl.col("flow") == worst.flow, pl.col("carries") == "data")
-    if aggregate is None or rows.is_empty() or not (rows["transport"] == "udp").all():
-        return ""
-    if (rows["throughput_bps"] > LITTLE).any():
-        return ""
-    if any(worst.flow in flow.members for flow in aggregate.users):
-        return ""
-    scenario = result.manifest["scenario"]
-    name = (
-        worst.flow.rpartition(".")[0] if worst.flow not in scenario.get("flow", {}) else worst.flow
-    )
-    if name not in scenario.get("flow", {}) or find_value(scenario, f"flow.{name}.dscp"):
-        return ""
-    return (
-        f"Marked as traffic that builds no queue, {worst.flow}'s packets use the low-latency queue:"
-        f" try `--set flow.{name}.dscp={NON_QUEUE_BUILDING}`."
-    )
 
 
 def find_queue_of(result: Record, flow: str, direction: str) -> str | None:

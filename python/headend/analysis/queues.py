@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from headend.results.record import Record, once
+from headend.results.record import Record, cached_on_record
 from headend.scenario.groups import name_group
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def name_pair(queue: str) -> tuple[str, str]:
     return classic, f"{classic}{LOW_LATENCY}"
 
 
-@once
+@cached_on_record
 def weigh_queues(result: Record) -> pl.DataFrame:
     """Give the queues that had packets, with ``median``, ``waited``, ``lost`` and ``lost_ratio``.
 

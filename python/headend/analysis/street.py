@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.grading import ORDER, Finding, Grade, judge_flows
-from headend.results.record import once
+from headend.analysis.grading import ORDER, Grade
+from headend.analysis.quality import FlowQuality, judge_flows
+from headend.results.record import cached_on_record
 from headend.scenario.groups import find_groups, name_group, order_naturally
 
 if TYPE_CHECKING:
@@ -33,15 +34,15 @@ class Home:
 
     label: str
     kind: str
-    findings: tuple[Finding, ...]
+    findings: tuple[FlowQuality, ...]
 
     @property
-    def worst(self) -> Finding:
+    def worst(self) -> FlowQuality:
         """The flow with the worst grade."""
         return self.findings[0]
 
 
-@once
+@cached_on_record
 def gather_homes(result: Record) -> list[Home]:
     """Give the homes that have a graded flow, in the street's order; none if fewer than ten.
 
@@ -50,7 +51,7 @@ def gather_homes(result: Record) -> list[Home]:
     findings = [own for own in judge_flows(result) if own.grade is not Grade.NONE]
     groups = find_groups([own.flow for own in findings])
     kinds = _name_homes(result.manifest.get("scenario", {}))
-    homes: dict[tuple[str, str], list[Finding]] = {}
+    homes: dict[tuple[str, str], list[FlowQuality]] = {}
     for own in findings:
         if own.flow in groups:
             group = name_group(own.flow)
@@ -62,7 +63,7 @@ def gather_homes(result: Record) -> list[Home]:
         Home(
             f"{kind} {number}" if kind in kinds.values() else f"{kind}.{number}",
             kind,
-            tuple(sorted(own, key=lambda own: (-ORDER.index(own.grade), -own.strain))),
+            tuple(sorted(own, key=lambda own: (-ORDER.index(own.grade), -own.severity))),
         )
         for (kind, number), own in sorted(
             homes.items(), key=lambda item: (item[0][0], order_naturally(item[0][1]))

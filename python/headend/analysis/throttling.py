@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headend.analysis.queues import FULL, weigh_queues
-from headend.engine.description import list_applications
+from headend.engine.description import list_applications, list_discards
 from headend.scenario.parameters import read_parameters
 
 if TYPE_CHECKING:
     from headend.results.record import Record
-
-#: What a queue does to slow senders down: for want of room, and because its law says so.
-BY_LIMIT = ("discarded_overlimit", "discarded_flow_limit")
-BY_LAW = ("discarded_congested", "discarded_forced", "discarded_unresponsive", "marked")
 
 #: Share of the time in which they must have had something under way, for a line's use over all of
 #: the time to tell anything.
@@ -56,8 +52,10 @@ def find_throttled(result: Record, queue: str) -> Throttled | None:
     import polars as pl
 
     row = weigh_queues(result).filter(pl.col("queue") == queue).row(0, named=True)
-    way, signals = row["direction"], sum(row[name] for name in (*BY_LIMIT, *BY_LAW))
-    counted = pl.sum_horizontal(*BY_LIMIT, *BY_LAW)
+    # What a queue does to slow senders down: for want of room, and because its law says so.
+    by_limit, by_law = list_discards("room", "share"), [*list_discards("law"), "marked"]
+    way, signals = row["direction"], sum(row[name] for name in (*by_limit, *by_law))
+    counted = pl.sum_horizontal(*by_limit, *by_law)
     flows = result.flows.filter(
         (pl.col("direction") == way)
         & (pl.col("carries") == "data")
@@ -80,7 +78,7 @@ def find_throttled(result: Record, queue: str) -> Throttled | None:
     scenario = result.manifest["scenario"].get("link", {})
     return Throttled(
         flows=tuple(names),
-        by_limit=sum(row[name] for name in BY_LIMIT) > signals / 2,
+        by_limit=sum(row[name] for name in by_limit) > signals / 2,
         rtt_ns=float(trips["delay_min_ns"].max() or 0.0),  # type: ignore[arg-type]
         asks_for_grants=way == "up" and "docsis" in scenario.get(row["link"].split(".")[0], {}),
         idle_ratio=1 - row["utilisation"] / share,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,10 @@ from headend.cli.terminal import (
     print_text,
     write_line,
 )
+from headend.text.commands import COMMANDS
+
+if TYPE_CHECKING:
+    from headend.engine.vocabulary import Choice
 
 
 def _name_argument(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -40,7 +45,7 @@ def queues(name: str | None, as_json: bool) -> None:
     _list("queue", name, as_json)
 
 
-@click.command("senders", cls=Command)
+@click.command("senders", cls=Command, help=COMMANDS["senders"])
 @_name_argument("congestion")
 @json_option
 def senders(name: str | None, as_json: bool) -> None:
@@ -83,8 +88,13 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
     choices = list_choices(kind)
     if name is not None:
         known = [choice.name for choice in choices]
-        if kind == "congestion" and name not in known:
-            _point_to_system(name)
+        for system in list_choices("system") if kind == "congestion" else []:
+            if system.name == name and name not in known:
+                raise InputError(
+                    f'"{name}" is an end system, not a congestion control: tcp.system = "{name}" in'
+                    f" a flow sets its control and the rest of its TCP"
+                    f" ({system.description.rstrip('.')})"
+                )
         if name not in known:
             raise InputError(
                 f'no {_WORDS.get(kind, kind)} is called "{name}"{suggest_name(name, kind, known)}'
@@ -93,11 +103,19 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
     if as_json:
         print_json([choice.to_dict() for choice in choices])
         return
-    from headend.cli.tables import draw_choices, draw_parameters, fit
+    from headend.cli.tables import draw, fit
+    from headend.wording.table import Cell, make_table
 
     console = make_output()
     if name is None:
-        console.print(fit(console, draw_choices(choices)))
+        about = [
+            (
+                Cell(own.name, is_chosen=True),
+                Cell(own.description, note=f"{own.use} {_name_source(own)}".strip()),
+            )
+            for own in choices
+        ]
+        console.print(fit(console, draw(make_table("name", ["about"], about))))
         if kind == "congestion":
             systems = ", ".join(system.name for system in list_choices("system"))
             console.print(
@@ -106,23 +124,15 @@ def _list(kind: str, name: str | None, as_json: bool) -> None:
         return
     (choice,) = choices
     console.print(write_line((choice.name, "bold"), f"  {choice.description}"))
-    for text in (choice.use, choice.remarks, choice.source and f"Source: {choice.source}"):
+    for text in (choice.use, choice.remarks, _name_source(choice)):
         if text:
             console.print(f"\n{text}")
     if choice.parameters:
+        rows = [(own.name, own.form, own.default, own.description) for own in choice.parameters]
+        columns = ("value", "default", "meaning")
         console.print()
-        console.print(fit(console, draw_parameters(choice)))
+        console.print(fit(console, draw(make_table("parameter", columns, rows))))
 
 
-def _point_to_system(name: str) -> None:
-    """Say where an end system is written that somebody looks for among the congestion controls."""
-    from headend.engine.vocabulary import list_choices
-    from headend.errors import InputError
-
-    for system in list_choices("system"):
-        if system.name == name:
-            raise InputError(
-                f'"{name}" is an end system, not a congestion control: tcp.system = "{name}" in a'
-                f" flow sets its control and the"
-                f" rest of its TCP ({system.description.rstrip('.')})"
-            )
+def _name_source(choice: Choice) -> str:
+    return f"Source: {choice.source}" if choice.source else ""

@@ -69,13 +69,7 @@ SETTABLE = ("bottleneck", "duration", "queue", "warmup")
 
 
 class Argument(click.Argument):
-    """An argument with help.
-
-    Parameters
-    ----------
-    hint
-        Where to find what can stand there, for the error where it is missing.
-    """
+    """An argument with help, and a hint at what can stand there for the error without it."""
 
     def __init__(self, declarations: Sequence[str], **settings: Any) -> None:
         about, hint = settings.pop("help"), settings.pop("hint", "")
@@ -89,13 +83,7 @@ argument = functools.partial(click.argument, cls=Argument)
 
 
 class Command(click.Command):
-    """A command whose errors are one line.
-
-    Parameters
-    ----------
-    headings
-        Options that the help lists under headings of their own, before all others.
-    """
+    """A command whose errors are one line, and whose help has options below headings."""
 
     # What is too much is refused here, in words of our own.
     allow_extra_args = True
@@ -130,14 +118,9 @@ class Command(click.Command):
 
 
 class LazyCommand(NamedTuple):
-    """A command that is imported on first use.
+    """A command that is imported on first use, from such as ``"headend.cli.run:run"``.
 
-    Parameters
-    ----------
-    module_and_name
-        Its module and its name in it, such as ``"headend.cli.run:run"``.
-    help
-        The first paragraph of its help, for the list of commands; an empty text hides it.
+    Its help is the first paragraph, for the list of commands; an empty text hides it.
     """
 
     module_and_name: str

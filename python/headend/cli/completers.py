@@ -52,14 +52,9 @@ def complete_studies(_: click.Context, __: click.Parameter, typed: str) -> list[
     return _offer(names, typed) or complete_folders(_, __, typed)
 
 
-def complete_presets(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Complete the kind of a line whose modems have buffers that can be set."""
-    return _offer(("docsis31", "docsis30"), typed)
-
-
 def complete_features(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete what a recommendation may set; in a list, its last word."""
-    from headend.recommendation.feature import CHOOSABLE
+    from headend.recommendation.candidate import CHOOSABLE
 
     return _complete_list(map(str, CHOOSABLE), typed)
 
@@ -72,9 +67,16 @@ def complete_traffic(_: click.Context, __: click.Parameter, typed: str) -> list[
     return [*_complete_list(KNOWN, typed), *scenarios]
 
 
-def complete_sites(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
-    """Complete the sites whose round-trip times CM-GL-Buffer, Appendix I, has."""
-    return _offer(("all", "boston", "louisville", "philadelphia"), typed)
+def complete_words(*words: str) -> Callable[..., list[CompletionItem]]:
+    """Give the completion of some words."""
+    return lambda _, __, typed: _offer(words, typed)
+
+
+#: The kind of a line whose modems have buffers that can be set.
+complete_presets = complete_words("docsis31", "docsis30")
+
+#: The sites whose round-trip times CM-GL-Buffer, Appendix I, has.
+complete_sites = complete_words("all", "boston", "louisville", "philadelphia")
 
 
 def complete_choices(kind: str) -> Callable[..., list[CompletionItem]]:

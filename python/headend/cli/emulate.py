@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from contextlib import contextmanager
@@ -16,19 +15,13 @@ from headend.analysis.lateness import is_trustworthy
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_any_file
 from headend.cli.options import (
-    allow_option,
-    capture_option,
-    force_option,
-    junit_option,
-    modem_option,
-    no_report_option,
-    out_option,
     read_file_path,
     read_number,
     scenario_argument,
-    seed_option,
-    set_option,
+    shared,
+    takes_overrides,
 )
+from headend.cli.outputs import OutputOptions, WriteFailure, takes_outputs
 from headend.cli.terminal import (
     ExitCode,
     announce_reading,
@@ -40,8 +33,6 @@ from headend.cli.terminal import (
     quote_path,
     write_line,
 )
-from headend.cli.unwritten import Unwritten, tell_in_json
-from headend.cli.wanted import Wanted
 from headend.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,6 +43,7 @@ if TYPE_CHECKING:
     from headend.emulation.experiment import Emulated, Emulation, Options
     from headend.emulation.programs import Programs
     from headend.emulation.session import Update
+    from headend.scenario.source import Overrides
 
 #: The file among the results with what the commands wrote, where a live view has the terminal.
 OUTPUT = "output.txt"
@@ -149,9 +141,7 @@ class EmulateCommand(Command):
     help="Use this TCP congestion control of the kernel on the real hosts. By default, the one of"
     " this machine.",
 )
-@set_option
-@modem_option
-@seed_option
+@shared("--set", "--modem", "--seed")
 @click.option(
     "--record",
     metavar="FILE",
@@ -180,15 +170,11 @@ class EmulateCommand(Command):
     " [emulation] of the scenario allows, or frames lost between the programs and the line.",
     is_flag=True,
 )
-@capture_option
-@out_option
-@force_option
-@no_report_option
+@shared("--capture", "--out", "--force", "--no-report")
 @click.option(
     "--quiet", "-q", help="Print nothing but errors and missed expectations.", is_flag=True
 )
-@junit_option
-@allow_option
+@shared("--junit", "--allow-files")
 @click.option(
     "--json",
     "as_json",
@@ -196,6 +182,8 @@ class EmulateCommand(Command):
     " to standard error.",
     is_flag=True,
 )
+@takes_overrides
+@takes_outputs
 def emulate(
     scenario: str,
     command: tuple[str, ...],
@@ -204,21 +192,14 @@ def emulate(
     others: tuple[str, ...],
     outside: bool,
     congestion: str | None,
-    settings: tuple[str, ...],
-    modems: tuple[str, ...],
+    overrides: Overrides,
     seed: int | None,
     record: Path | None,
     snaplen: int,
     live: bool,
     strict: bool,
-    capture: tuple[str, ...],
-    out: Path | None,
-    force: bool,
-    no_report: bool,
-    quiet: bool,
-    junit: Path | None,
     allow_files: tuple[Path, ...],
-    as_json: bool,
+    outputs: OutputOptions,
 ) -> None:
     """Run a real program behind the line of a scenario, in real time, beside simulated neighbours.
 
@@ -234,46 +215,32 @@ def emulate(
     """
     from headend.emulation.experiment import Options, check_machine, plan_emulation
     from headend.emulation.programs import MissingProgramError, choose_programs
-    from headend.results.folder import choose_folder
-    from headend.scenario.modems import parse_modem
-    from headend.scenario.source import parse_override
 
     words = _choose_command(command, shell=shell, live=live)
     options = Options(outside, record, _check_snaplen(snaplen), congestion)
-    overrides = [*map(parse_override, settings), *map(parse_modem, modems)]
-    if capture:
-        overrides.append(("results.capture.points", json.dumps(capture)))
-    wanted = Wanted(not no_report, junit, None, force)
-    wanted.check()
-    check_machine(options, force=force)
+    outputs.check_files([])
+    check_machine(options, force=outputs.force)
     announce_reading(scenario)
     emulation = plan_emulation(scenario, overrides, seed=seed, allow_files=allow_files)
-    wanted.check_expected(scenario, emulation.plan.expectations)
+    outputs.check_expected(scenario, emulation.plan.expectations)
     try:
         programs = choose_programs(
             scenario, emulation.hosts, words, server, others, outside=outside
         )
     except MissingProgramError as error:
-        _leave(str(error), error.code, as_json=as_json)
-    target = out or choose_folder(emulation.plan.loaded.name, force=force)
-    wanted.check_beside(target)
+        if outputs.as_json:
+            print_json({"error": str(error)})
+        print_error(str(error))
+        raise Exit(error.code) from None
+    target = outputs.choose_folder(emulation.plan.loaded.name)
     with answer_on_messages():
-        emulated = _carry_out(
-            emulation,
-            programs,
-            options,
-            target,
-            force=force,
-            is_live=live,
-            is_quiet=quiet,
-            to_messages=as_json,
-        )
-        lacking = wanted.make([emulated.result], target, emulated.result.report)
+        emulated = _emulate(emulation, programs, options, target, outputs, is_live=live)
+        failures = outputs.write_runs(emulated.result, [emulated.result])
         if emulated.unrecorded:
             line = f"{emulated.unrecorded}; the results are kept in {quote_path(target)}"
-            lacking = [*lacking, Unwritten(line, ExitCode.BAD_INPUT)]
-        _print(emulated, lacking, is_quiet=quiet, as_json=as_json)
-    raise Exit(_choose_exit_code(emulated, lacking, is_strict=strict))
+            failures.append(WriteFailure(line, ExitCode.BAD_INPUT))
+        code = _deliver(emulated, outputs, failures)
+    raise Exit(_choose_exit_code(emulated, code, is_strict=strict))
 
 
 def _choose_command(command: Sequence[str], *, shell: bool, live: bool) -> Sequence[str]:
@@ -306,58 +273,42 @@ def _check_snaplen(size: int) -> int:
     return size
 
 
-def _leave(message: str, code: int, *, as_json: bool) -> None:
-    """Say that a command is not there, and leave as a shell does."""
-    if as_json:
-        print_json({"error": message})
-    print_error(message)
-    raise Exit(code)
-
-
-def _carry_out(
+def _emulate(
     emulation: Emulation,
     programs: Programs,
     options: Options,
     target: Path,
+    outputs: OutputOptions,
     *,
-    force: bool,
     is_live: bool,
-    is_quiet: bool,
-    to_messages: bool,
 ) -> Emulated:
     """Emulate, and put the results in their folder."""
     from headend.emulation.programs import tell_hosts
     from headend.results.folder import create_folder
 
     loaded = emulation.plan.loaded
-    with create_folder(target, force=force) as fresh:
-        _clear_recording(options, force=force)
-        if not is_quiet:
-            told = tell_hosts(loaded.resolved, emulation.hosts, loaded.scenario.flows)
-            make_messages().print(write_line((told, "dim")), soft_wrap=True)
-        with _watch(emulation, is_shown=is_live and not is_quiet) as (show, console):
+    with create_folder(target, force=outputs.force) as fresh:
+        if options.record and outputs.force:
+            options.record.unlink(missing_ok=True)
+        if not outputs.quiet:
+            hosts = tell_hosts(loaded.resolved, emulation.hosts, loaded.scenario.flows)
+            make_messages().print(write_line((hosts, "dim")), soft_wrap=True)
+        with _watch(emulation, is_shown=is_live and not outputs.quiet) as (show, console):
+
+            def warn(text: str) -> None:
+                console.print(write_line(("Warning", "yellow"), f": {text}."), soft_wrap=True)
+
             emulated = emulation.carry_out(
                 programs,
                 options,
                 output=fresh / OUTPUT if is_live else None,
-                to_messages=to_messages,
+                to_messages=outputs.as_json,
                 on_update=show,
-                on_warning=None if is_quiet else lambda text: _warn(console, text),
+                on_warning=None if outputs.quiet else warn,
             )
         emulated.result.write_into(fresh)
     emulated.result.folder = target
     return emulated
-
-
-def _warn(console: Console, text: str) -> None:
-    """Print a warning while the run goes on."""
-    console.print(write_line(("Warning", "yellow"), f": {text}."), soft_wrap=True)
-
-
-def _clear_recording(options: Options, *, force: bool) -> None:
-    """Remove the recording that is to be replaced."""
-    if options.record and force:
-        options.record.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -379,35 +330,32 @@ def _watch(
         yield show, console
 
 
-def _print(
-    emulated: Emulated, lacking: Sequence[Unwritten], *, is_quiet: bool, as_json: bool
-) -> None:
+def _deliver(
+    emulated: Emulated, outputs: OutputOptions, failures: Sequence[WriteFailure]
+) -> ExitCode:
     """Print the answer on standard error, or the JSON document on standard output."""
-    from headend.cli.run import describe_result, print_missed, print_result
+    from headend.cli.run import deliver_run, describe_result
 
     result = emulated.result
-    if as_json:
-        document = {**describe_result(result), "exit": emulated.exit_code}
-        print_json({**document, **tell_in_json(lacking)})
-    if as_json or is_quiet:
-        print_missed(result)
-        return
-    print_result(result)
-    if emulated.is_cut:
+    code = deliver_run(
+        result,
+        outputs,
+        failures,
+        describe=lambda: {**describe_result(result), "exit": emulated.exit_code},
+    )
+    if emulated.is_cut and not outputs.is_hidden:
         print_note("the scenario's duration ended the program")
+    return code
 
 
-def _choose_exit_code(emulated: Emulated, lacking: Sequence[Unwritten], *, is_strict: bool) -> int:
+def _choose_exit_code(emulated: Emulated, code: ExitCode, *, is_strict: bool) -> int:
     """Give the exit code: the program's own, and where that is 0, what is to be said of the run."""
     from headend.analysis.lateness import write_lateness
-    from headend.cli.run import conclude
 
-    result = emulated.result
-    own = conclude([result], lacking)
     if emulated.exit_code and not emulated.is_cut:
         return emulated.exit_code
-    if own is ExitCode.OK and is_strict and not is_trustworthy(result):
-        lateness = result.manifest["emulation"]["lateness"]
+    if code is ExitCode.OK and is_strict and not is_trustworthy(emulated.result):
+        lateness = emulated.result.manifest["emulation"]["lateness"]
         print_error(f"--strict: {write_lateness(lateness)}")
         return ExitCode.MISSED
-    return own
+    return code

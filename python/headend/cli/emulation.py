@@ -43,8 +43,10 @@ def print_emulation(result: Record, *, full: bool = False) -> None:
 
 def print_real_in_full(result: Record) -> None:
     """Print what real programs ran where, their flows, and how late frames were, if any ran."""
-    from headend.analysis.emulation import list_timing, tell_real, tell_source
-    from headend.cli.tables import draw_lines, draw_real_flows, fit
+    from headend.cli.tables import draw, fit
+    from headend.wording.emulation import tell_real, tell_source
+    from headend.wording.flow_tables import tabulate_timing
+    from headend.wording.real_flows import tabulate_real_flows
 
     source = tell_source(result)
     if not source:
@@ -54,22 +56,23 @@ def print_real_in_full(result: Record) -> None:
     print_sentence(console, source)
     for line in tell_real(result):
         print_sentence(console, line)
-    if drawn := draw_real_flows(result):
-        console.print(fit(console, drawn[0]))
-        print_sentence(console, drawn[1], "dim")
-    if timing := list_timing(result):
-        console.print(fit(console, draw_lines(timing)))
+    if flows := tabulate_real_flows(result, is_narrow=True):
+        console.print(fit(console, draw(flows)))
+        print_sentence(console, flows.note, "dim")
+    if timing := tabulate_timing(result):
+        console.print(fit(console, draw(timing)))
 
 
 def _print_programs(result: Record) -> None:
     """Print a line for each real host, and its largest flows."""
-    from headend.analysis.emulation import tell_real
-    from headend.cli.tables import draw_real_flows, fit
+    from headend.cli.tables import draw, fit
+    from headend.wording.emulation import tell_real
+    from headend.wording.real_flows import tabulate_real_flows
 
     console = make_output()
     console.print()
     for line in tell_real(result):
         print_sentence(console, line)
-    if drawn := draw_real_flows(result, MOST_FLOWS):
-        console.print(fit(console, drawn[0]))
+    if flows := tabulate_real_flows(result, MOST_FLOWS, is_narrow=True):
+        console.print(fit(console, draw(flows)))
     console.print()

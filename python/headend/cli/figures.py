@@ -133,7 +133,7 @@ def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
 
     kind, first = find_kind(folders), Path(folders[0])
     if kind == "study":
-        from headend.study.redrawing import redraw_figures
+        from headend.study.outcome import redraw_figures
 
         drawn = redraw_figures(first)
     elif kind == "sweep":
@@ -141,10 +141,9 @@ def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
 
         drawn = load_sweep(first).draw_figures()
     elif kind == "recommendation":
-        from headend.recommendation.figure import draw_recommendation
-        from headend.recommendation.folder import load_recommendation
+        from headend.recommendation.result import load_recommendation
 
-        drawn = draw_recommendation(load_recommendation(first))
+        drawn = load_recommendation(first).draw_figures()
     else:
         from headend.figures.catalogue import draw_figures, list_drawings
         from headend.running.comparison import load_results

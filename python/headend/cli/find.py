@@ -37,7 +37,7 @@ def find(words: tuple[str, ...], is_all: bool, as_json: bool) -> None:
     Exit code 1 when nothing is found.
     """
     from headend.scenario.lookup import tell_nothing
-    from headend.study.finding import find as look
+    from headend.study.locating import find as look
 
     query = " ".join(words)
     found = look(query)

@@ -6,14 +6,15 @@ import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headend.cli.tables import draw_matrix, fit, fits
+from headend.cli.tables import draw, fit, fits
 from headend.cli.terminal import make_output, print_sentence, write_line
 
 if TYPE_CHECKING:
+    import rich.table
     from rich.console import Console, RenderableType
-    from rich.table import Table
 
-    from headend.analysis.answer import Answer, Matrix
+    from headend.wording.answer import Answer
+    from headend.wording.table import Table
 
 #: The most lines of a matrix with its cells' notes; a longer one leaves the notes out.
 MOST_LINES = 14
@@ -64,13 +65,13 @@ def print_answer(
             print_sentence(console, answer.matrix.note, "dim")
 
 
-def _draw_grid(console: Console, matrix: Matrix) -> Table | None:
+def _draw_grid(console: Console, matrix: Table) -> rich.table.Table | None:
     """Draw a matrix as a table whose cells may have several lines; None where a word is cut."""
-    wide = draw_matrix(matrix)
+    wide = draw(matrix)
     if fit(console, wide) is wide:
         return wide
     for is_broken in (False, True):
-        narrow = draw_matrix(matrix, stacked=True)
+        narrow = draw(matrix, stacked=True)
         narrow.show_lines = len(matrix.rows) > 1
         for column in narrow.columns if is_broken else ():
             column.no_wrap = False
@@ -79,12 +80,12 @@ def _draw_grid(console: Console, matrix: Matrix) -> Table | None:
     return None
 
 
-def _fit_matrix(console: Console, matrix: Matrix) -> RenderableType:
+def _fit_matrix(console: Console, matrix: Table) -> RenderableType:
     """Draw a matrix in as few lines as possible; a long one without the notes of its cells."""
-    whole = fit(console, draw_matrix(matrix))
+    whole = fit(console, draw(matrix))
     if _count_lines(console, whole) <= MOST_LINES:
         return whole
-    table = draw_matrix(matrix, stacked=True)
+    table = draw(matrix, stacked=True)
     is_whole = fits(console, table) and _is_whole(console, table, matrix)
     if is_whole and _count_lines(console, table) <= MOST_LINES:
         return table
@@ -93,9 +94,9 @@ def _fit_matrix(console: Console, matrix: Matrix) -> RenderableType:
         for row in matrix.rows
     )
     bare = replace(matrix, rows=rows)
-    shapes = [fit(console, draw_matrix(bare))]
+    shapes = [fit(console, draw(bare))]
     for stacked in (True, False):
-        table = draw_matrix(bare, stacked=stacked)
+        table = draw(bare, stacked=stacked)
         if fits(console, table) and _is_whole(console, table, bare):
             shapes.append(table)
     if split := _split(console, bare):
@@ -103,37 +104,34 @@ def _fit_matrix(console: Console, matrix: Matrix) -> RenderableType:
     return min(shapes, key=lambda shape: _count_lines(console, shape))
 
 
-def _split(console: Console, matrix: Matrix) -> RenderableType | None:
+def _split(console: Console, matrix: Table) -> RenderableType | None:
     """Draw a matrix as tables one below the other, each of some choices, all with the row labels.
 
     None where one choice alone does not fit.
     """
     from rich.console import Group
 
-    number = len(matrix.choices)
+    number = len(matrix.columns)
     for each in range(number - 1, 0, -1):
-        parts = [_take(matrix, slice(first, first + each)) for first in range(0, number, each)]
-        tables = [draw_matrix(part, stacked=True) for part in parts]
+        parts = [
+            matrix.take(range(first, min(first + each, number))) for first in range(0, number, each)
+        ]
+        tables = [draw(part, stacked=True) for part in parts]
         if all(map(functools.partial(_is_whole, console), tables, parts)):
             apart = [part for table in tables for part in ("", table)]
             return Group(*apart[1:])
     return None
 
 
-def _is_whole(console: Console, table: Table, matrix: Matrix) -> bool:
+def _is_whole(console: Console, table: rich.table.Table, matrix: Table) -> bool:
     """Say whether a table shows every word of a matrix; Rich cuts words in narrow columns."""
     lines = console.render_lines(table, pad=False)
     shown = {word for line in lines for word in "".join(part.text for part in line).split()}
-    texts = [*matrix.choices]
+    texts = [*matrix.names]
     for row in matrix.rows:
-        texts += [row.label, *(f"{cell.word} {cell.number}" for cell in row.cells if cell)]
+        cells = (row.heading, *row.cells)
+        texts += [f"{cell.word} {cell.text}" for cell in cells if cell]
     return all(word in shown for text in texts for word in text.split())
-
-
-def _take(matrix: Matrix, choices: slice) -> Matrix:
-    """Give the matrix with only some of its choices."""
-    rows = (replace(row, cells=row.cells[choices]) for row in matrix.rows)
-    return replace(matrix, choices=matrix.choices[choices], rows=tuple(rows))
 
 
 def _count_lines(console: Console, shape: RenderableType) -> int:

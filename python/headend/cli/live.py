@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from headend.analysis.lateness import NOT_TRUSTWORTHY, TRUSTWORTHY
 from headend.cli.terminal import write_line
 from headend.emulation.state import Flow, Queue, State
+from headend.engine.description import REAL
 from headend.text.quantity import format_quantity
 from headend.text.wording import write_count
 
@@ -70,21 +71,13 @@ def choose_queues(queues: Sequence[str], bottleneck: str | None) -> list[str]:
 
 
 def draw_state(state: State, bounds: tuple[int, int]) -> RenderableType:
-    """Draw what goes on.
-
-    Parameters
-    ----------
-    state
-        What goes on.
-    bounds
-        Of the 99th percentile of lateness and of any stall, in ns.
-    """
+    """Draw what goes on, with bounds of the lateness's 99th percentile and of stalls, in ns."""
     from rich.table import Table
 
     table = Table(box=None, show_header=False, pad_edge=False)
     for justify in ("left", "right", "right", "left"):
         table.add_column(justify=justify, no_wrap=True)
-    real = {name: flow for name, flow in state.flows.items() if flow.application == "real"}
+    real = {name: flow for name, flow in state.flows.items() if flow.application == REAL}
     others = {name: flow for name, flow in state.flows.items() if name not in real}
     for name, flow in real.items():
         _add_flow(table, name, flow, state.now_ns, "bold")

@@ -15,39 +15,37 @@ from headend.cli.terminal import (
 from headend.text.commands import COMMANDS
 
 SECTIONS = {
-    "Runs": {
-        "run": LazyCommand("headend.cli.run:run", COMMANDS["run"]),
-        "compare": LazyCommand("headend.cli.compare:compare", COMMANDS["compare"]),
-        "sweep": LazyCommand("headend.cli.sweep:sweep", COMMANDS["sweep"]),
-        "recommend": LazyCommand("headend.cli.recommend:recommend", COMMANDS["recommend"]),
-        "study": LazyCommand("headend.cli.study:app", COMMANDS["study"]),
-    },
-    "Real programs": {
-        "emulate": LazyCommand("headend.cli.emulate:emulate", COMMANDS["emulate"]),
-        "replay": LazyCommand("headend.cli.replay:replay", COMMANDS["replay"]),
-    },
-    "What can be written": {
-        "scenarios": LazyCommand("headend.cli.scenarios:app", COMMANDS["scenarios"]),
-        "find": LazyCommand("headend.cli.find:find", COMMANDS["find"]),
-        "queues": LazyCommand("headend.cli.catalogue:queues", COMMANDS["queues"]),
-        "senders": LazyCommand("headend.cli.catalogue:senders", COMMANDS["senders"]),
-        "congestion": LazyCommand("headend.cli.catalogue:senders"),
-        "applications": LazyCommand("headend.cli.catalogue:applications", COMMANDS["applications"]),
-        "schema": LazyCommand("headend.cli.catalogue:schema", COMMANDS["schema"]),
-    },
-    "The modem's own file": {
-        "config": LazyCommand("headend.cli.config:app", COMMANDS["config"]),
-    },
-    "Results": {
-        "report": LazyCommand("headend.cli.report:report", COMMANDS["report"]),
-        "figures": LazyCommand("headend.cli.figures:figures", COMMANDS["figures"]),
-        "export": LazyCommand("headend.cli.export:export", COMMANDS["export"]),
-        "verify": LazyCommand("headend.cli.verify:verify", COMMANDS["verify"]),
-    },
-    "The program": {
-        "help": LazyCommand("headend.cli.help:show_help", COMMANDS["help"]),
-        "completion": LazyCommand("headend.cli.completion:completion", COMMANDS["completion"]),
-    },
+    heading: {
+        name: LazyCommand(f"headend.cli.{place}", COMMANDS.get(name, ""))
+        for name, place in places.items()
+    }
+    for heading, places in {
+        "Runs": {
+            "run": "run:run",
+            "compare": "compare:compare",
+            "sweep": "sweep:sweep",
+            "recommend": "recommend:recommend",
+            "study": "study:app",
+        },
+        "Real programs": {"emulate": "emulate:emulate", "replay": "replay:replay"},
+        "What can be written": {
+            "scenarios": "scenarios:app",
+            "find": "find:find",
+            "queues": "catalogue:queues",
+            "senders": "catalogue:senders",
+            "congestion": "catalogue:senders",
+            "applications": "catalogue:applications",
+            "schema": "catalogue:schema",
+        },
+        "The modem's own file": {"config": "config:app"},
+        "Results": {
+            "report": "report:report",
+            "figures": "figures:figures",
+            "export": "export:export",
+            "verify": "verify:verify",
+        },
+        "The program": {"help": "help:show_help", "completion": "completion:completion"},
+    }.items()
 }
 
 

@@ -35,13 +35,15 @@ _UNSET = "–"
 
 def print_overview(name: str, overview: Overview) -> None:
     """Print an overview of a file: device, size, flows with delays, classifiers, settings."""
+    from headend.modem_file.show import HEADINGS
+
     console = make_output()
     console.print(write_line((name, "bold"), f"  {overview.title}"))
     if overview.mics:
         console.print(write_line(join_names(overview.mic_words)))
     if overview.flows:
         console.print()
-        console.print(fit(console, _draw_flows(overview.flows, overview.HEADINGS)))
+        console.print(fit(console, _draw_flows(overview.flows, [*HEADINGS.values()])))
     _print_list(console, "", overview.delays)
     _print_list(console, "Low latency", overview.low_latency)
     _print_list(console, "Classifiers", overview.classifiers)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from headend.cli.commands import argument
 from headend.cli.completers import complete_any_file, complete_folders, complete_scenarios
-from headend.text.quantity import read_digits
+from headend.errors import InputError
+from headend.text.quantity import MOST_SHOWN, read_digits
+from headend.text.wording import shorten
+
+Function = TypeVar("Function", bound=Callable[..., None])
 
 #: Where to find the names of scenarios.
 SHIPPED_HINT = "headend scenarios lists those that are shipped"
 
 #: Where to find results.
 RESULTS_HINT = "runs write theirs to results/NAME, or where --out says"
-
 
 #: Digits of the largest number that is read; a seed has at most twenty.
 MOST_DIGITS = 30
@@ -46,6 +54,82 @@ def read_file_path(text: str | Path) -> Path:
             " file of this name write ./-"
         )
     return read_path(text)
+
+
+def read_seeds(text: str, first: int | None = None) -> int | list[int]:
+    """Read ``5`` as five seeds, and ``1,2,5`` as a list of seeds."""
+    from headend.design.seeds import choose_seeds
+
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        numbers = [read_digits(part, MOST_DIGITS) for part in parts or [text]]
+    except ValueError as error:
+        raise InputError(
+            f"--seeds {shorten(text, MOST_SHOWN)}: expected how many, such as 10, or a list, such"
+            " as 1,2,5"
+        ) from error
+    if "," in text and first is not None:
+        raise InputError(
+            "--seed: has no effect beside a list of --seeds, which names every seed; leave out one"
+            " of them"
+        )
+    seeds = numbers if "," in text else numbers[0]
+    try:
+        choose_seeds(seeds, first=1)
+    except InputError as error:  # which speaks of the key of a file
+        raise InputError(f"--seeds {text}: {str(error).removeprefix('seeds: ')}") from error
+    return seeds
+
+
+def takes_overrides(command: Function) -> Function:
+    """Read --set, --modem and --capture as the overrides of a scenario, ``overrides``."""
+
+    @functools.wraps(command)
+    def call(
+        *,
+        settings: Sequence[str],
+        modems: Sequence[str] = (),
+        capture: Sequence[str] = (),
+        **values: Any,
+    ) -> None:
+        from headend.scenario.modems import parse_modem
+        from headend.scenario.source import parse_override
+
+        overrides = [*map(parse_override, settings), *map(parse_modem, modems)]
+        if capture:
+            overrides.append(("results.capture.points", json.dumps(capture)))
+        try:
+            command(overrides=overrides, **values)
+        except InputError as error:
+            if capture and (told := _echo_capture(str(error), capture)) != str(error):
+                raise InputError(told) from error
+            raise
+
+    return call  # type: ignore[return-value]
+
+
+def _echo_capture(message: str, points: Sequence[str]) -> str:
+    """Name the option that was typed: to the engine, all that is changed is set."""
+    for number, point in enumerate(points):
+        before = message
+        message = message.replace(f"results.capture.points[{number}]:", f"--capture {point}:")
+        if message != before and "*" in point:
+            message += ' ("*" stands for a number only, as in cable.home.*.up)'
+    return message.replace(f" (from --set results.capture.points={json.dumps(points)})", "")
+
+
+def find_typed(names: Sequence[str]) -> str | None:
+    """Give the first of some options, by the names of their parameters, that was typed."""
+    context = click.get_current_context()
+    return next(
+        (
+            parameter.opts[0]
+            for parameter in context.command.params
+            if parameter.name in names
+            and context.get_parameter_source(parameter.name) is ParameterSource.COMMANDLINE
+        ),
+        None,
+    )
 
 
 scenario_argument = argument(
@@ -165,3 +249,32 @@ json_option = click.option(
     help="Print one JSON document on standard output and nothing else.",
     is_flag=True,
 )
+
+#: The options that commands which run something share, by name.
+SHARED = {
+    "--set": set_option,
+    "--modem": modem_option,
+    "--seed": seed_option,
+    "--memory": memory_option,
+    "--out": out_option,
+    "--force": force_option,
+    "--allow-files": allow_option,
+    "--scheduler": scheduler_option,
+    "--no-report": no_report_option,
+    "--capture": capture_option,
+    "--junit": junit_option,
+    "--csv": csv_option,
+    "--quiet": quiet_option,
+    "--json": json_option,
+}
+
+
+def shared(*names: str) -> Callable[[Function], Function]:
+    """Declare some of the shared options, in this order."""
+
+    def declare(command: Function) -> Function:
+        for name in reversed(names):
+            command = SHARED[name](command)
+        return command
+
+    return declare

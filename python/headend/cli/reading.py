@@ -20,13 +20,7 @@ _PASSED_ON = (InputError, ClickException, Abort, Exit, OSError, MemoryError)
 
 
 def reads_results(parameter: str) -> Callable[[Function], Function]:
-    """Let a command that reads results report those that it cannot use in one line.
-
-    Parameters
-    ----------
-    parameter
-        The command's argument or option with the folder, or the folders.
-    """
+    """Let a command report results that it cannot use, of a parameter's folders, in one line."""
 
     def wrap(command: Function) -> Function:
         @functools.wraps(command)

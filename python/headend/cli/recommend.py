@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 from click.exceptions import Exit
 
 from headend.cli.commands import Command, argument
@@ -22,27 +22,22 @@ from headend.cli.completers import (
 from headend.cli.options import (
     allow_option,
     csv_option,
+    find_typed,
     json_option,
     memory_option,
     no_report_option,
     quiet_option,
     read_file_path,
     read_path,
+    read_seeds,
     scheduler_option,
     secret_file_option,
     secret_option,
     set_option,
 )
+from headend.cli.outputs import OutputOptions, WriteFailure, attempt, takes_outputs
 from headend.cli.reading import reads_results
-from headend.cli.terminal import (
-    print_error,
-    print_json,
-    print_note,
-    quote_path,
-    show_points,
-)
-from headend.cli.unwritten import Unwritten, attempt, make_report, tell_in_json
-from headend.cli.wanted import refuse_own_folder
+from headend.cli.terminal import print_note, quote_path, show_points
 from headend.errors import InputError
 
 if TYPE_CHECKING:
@@ -186,6 +181,7 @@ HEADINGS = {
 @quiet_option
 @json_option
 @reads_results("sources")
+@takes_outputs
 def recommend(
     sources: tuple[str, ...],
     settings: tuple[str, ...],
@@ -195,13 +191,7 @@ def recommend(
     write: Path | None,
     secret: str | None,
     secret_file: str | None,
-    out: Path | None,
-    force: bool,
-    no_report: bool,
-    csv: Path | None,
-    full: bool,
-    quiet: bool,
-    as_json: bool,
+    outputs: OutputOptions,
     **asked: Any,
 ) -> None:
     """Recommend a buffer, an AQM or low latency for service tiers, and write it to modems' files.
@@ -228,60 +218,69 @@ def recommend(
     """
     from headend.cli.recommendation import (
         describe_recommendation,
-        find_exit_code,
         print_recommendation,
         print_troubles,
     )
-    from headend.recommendation.folder import choose_recommendation_folder, write_outcome
+    from headend.recommendation.page import write_recommendation, write_recommendation_page
+    from headend.recommendation.result import choose_recommendation_folder, load_recommendation
+    from headend.results.experiment import TABLES
 
     opened = _find_results(sources)
-    if opened:
-        _refuse_new_points(opened)
-    elif not (sources or asked["upstream"]):
+    if opened and (option := find_typed(FOR_RUNS)):
+        raise InputError(
+            f"{option}: has no effect on results that are there; leave it out, or name tiers in"
+            f" place of {opened}"
+        )
+    if not (opened or sources or asked["upstream"]):
         raise InputError(
             f"headend recommend: expected a tier, such as {EXAMPLE}, or {EXPECTED}; found none"
         )
     key = _read_key(write, secret, secret_file)
+    is_new = True
     if opened:
-        folder, result = opened, _judge_again(opened, asked["expect"], asked["prefer"])
+        folder, result = opened, load_recommendation(opened)
         is_new = bool(asked["expect"] or asked["prefer"])
-        _check_targets(result.request, folder, write, csv, force=force)
         if is_new:
-            write_outcome(result, folder, report=False)
+            result = result.judge_again(asked["expect"], asked["prefer"] or "")
+        request = result.request
     else:
         request = _read_request(sources, seeds, settings, asked)
-        folder, is_new = out or choose_recommendation_folder(request.name), True
-        _check_targets(request, folder, write, csv, force=force)
-        result = _run(
-            request,
-            folder,
-            force=force,
-            scheduler=scheduler,
-            memory=memory,
-            hidden=quiet or as_json,
-        )
-    lacking: list[Unwritten] = []
+        folder = outputs.out or choose_recommendation_folder(request.name)
+    if write:
+        _check_files(request, write, force=outputs.force)
+    outputs.check_files(TABLES)
+    outputs.check_beside(folder)
+    if opened and is_new:
+        write_recommendation(result, report=False)
+    elif not opened:
+        result = _run(request, folder, outputs, scheduler, memory)
+    failures: list[WriteFailure] = []
     written: list[Written] = []
     if result.complete:
-        lacking += _write_tables(folder, csv, force=force)
-        if is_new and not no_report:
-            lacking += _write_page(result, folder)
+        outputs = replace(outputs, report=outputs.report and is_new)
+        failures += outputs.write(
+            folder, result, lambda path: write_recommendation_page(result, path)
+        )
         if write:
-            lacking += _write_files(result, folder, write, key, written, force=force)
-    if as_json:
-        print_json({**describe_recommendation(result, folder, written), **tell_in_json(lacking)})
-    elif not quiet and result.complete:
-        print_recommendation(result, folder, written, full=full)
-    print_troubles(result, folder, written, brief=quiet or as_json)
-    for one in lacking:
-        if one.line:
-            print_error(one.line)
-    raise Exit(find_exit_code(result, lacking))
+            failures += _write_files(result, folder, write, key, written, force=outputs.force)
+    is_missed = any(decision.recommended is None for decision in result.decisions)
+    raise Exit(
+        outputs.deliver(
+            failures,
+            describe=lambda: describe_recommendation(result, folder, written),
+            show=lambda: print_recommendation(result, folder, written, full=outputs.full),
+            report_troubles=lambda: print_troubles(
+                result, folder, written, brief=outputs.is_hidden
+            ),
+            is_missed=is_missed or bool(result.failures),
+            is_stopped=not result.complete,
+        )
+    )
 
 
 def _find_results(sources: tuple[str, ...]) -> Path | None:
     """Give the results folder that is to be judged again; None where the sources are files."""
-    from headend.recommendation.folder import KIND
+    from headend.recommendation.result import Recommendation
     from headend.results.folder import read_kind
 
     folders = [source for source in sources if Path(source).is_dir()]
@@ -290,7 +289,7 @@ def _find_results(sources: tuple[str, ...]) -> Path | None:
     kind = read_kind(Path(folders[0]))
     if kind is None:
         raise InputError(f"{folders[0]}: expected {EXPECTED}, found another folder")
-    if kind != KIND:
+    if kind != Recommendation.kind:
         raise InputError(f"{folders[0]}: holds the results of a {kind}; expected {EXPECTED}")
     if len(sources) > 1:
         raise InputError(
@@ -298,18 +297,6 @@ def _find_results(sources: tuple[str, ...]) -> Path | None:
             " or several files"
         )
     return Path(folders[0])
-
-
-def _refuse_new_points(folder: Path) -> None:
-    """Refuse options that have no effect on results that are there."""
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-        if is_given and parameter.name in FOR_RUNS:
-            raise InputError(
-                f"{parameter.opts[0]}: has no effect on results that are there; leave it out, or"
-                f" name tiers in place of {folder}"
-            )
 
 
 def _read_key(path: Path | None, secret: str | None, secret_file: str | None) -> bytes | None:
@@ -324,23 +311,14 @@ def _read_key(path: Path | None, secret: str | None, secret_file: str | None) ->
     return read_secret(secret, secret_file)
 
 
-def _check_targets(
-    request: Request, folder: Path, write: Path | None, csv: Path | None, *, force: bool
-) -> None:
-    """Refuse modems' files and tables that cannot be written, before anything is run."""
-    if write:
-        from headend.recommendation.writing import list_paths
-        from headend.results.output import check_output
+def _check_files(request: Request, path: Path, *, force: bool) -> None:
+    """Refuse modems' files that cannot be written, before anything is run."""
+    from headend.recommendation.writing import list_paths
+    from headend.results.output import check_output
 
-        sources = [tier.file for tier in request.tiers if tier.file]
-        for path in list_paths(request.tiers, write):
-            check_output(path, force=force, sources=sources)
-    if csv:
-        from headend.results.experiment import TABLES
-        from headend.results.export import check_target
-
-        check_target(csv, TABLES, force=force)
-        refuse_own_folder(csv, folder)
+    sources = [tier.file for tier in request.tiers if tier.file]
+    for own in list_paths(request.tiers, path):
+        check_output(own, force=force, sources=sources)
 
 
 def _read_request(
@@ -350,7 +328,6 @@ def _read_request(
     asked: Mapping[str, Any],
 ) -> Request:
     """Understand what is asked."""
-    from headend.cli.compare import read_seeds
     from headend.recommendation.reading import read_request
     from headend.scenario.source import parse_override
 
@@ -385,11 +362,9 @@ def _check_source(source: str) -> None:
 def _run(
     request: Request,
     folder: Path,
-    *,
-    force: bool,
+    outputs: OutputOptions,
     scheduler: str | None,
     memory: str | None,
-    hidden: bool,
 ) -> Recommendation:
     """Run what is missing, with a bar over the points."""
     from headend.recommendation import run_request
@@ -397,46 +372,18 @@ def _run(
 
     with (
         stop_on_interrupt() as stop,
-        show_points(request.name, hidden=hidden) as on_progress,
+        show_points(request.name, hidden=outputs.is_hidden) as on_progress,
     ):
         return run_request(
             request,
             out=folder,
-            force=force,
+            force=outputs.force,
             scheduler=scheduler,
             stop=stop,
             on_progress=on_progress,
             memory=memory,
             report=False,
         )
-
-
-def _judge_again(folder: Path, expect: tuple[str, ...], prefer: str | None) -> Recommendation:
-    """Read a recommendation back, and judge it by other conditions where there are any."""
-    from headend.recommendation.folder import load_recommendation
-
-    result = load_recommendation(folder)
-    return result.judge_again(expect=expect, prefer=prefer or "") if expect or prefer else result
-
-
-def _write_tables(folder: Path, csv: Path | None, *, force: bool) -> list[Unwritten]:
-    if csv is None:
-        return []
-    from headend.loading.tables import export_tables
-
-    later = (
-        f"the results are kept, and headend export {quote_path(folder)} --csv DIR writes their"
-        " tables"
-    )
-    lacking = attempt(lambda: export_tables(folder, csv, force=force), csv, later)
-    return [lacking] if lacking else []
-
-
-def _write_page(result: Recommendation, folder: Path) -> list[Unwritten]:
-    from headend.recommendation.folder import write_own_page
-
-    lacking = make_report(lambda path: write_own_page(result, folder, path), folder)
-    return [lacking] if lacking else []
 
 
 def _write_files(
@@ -447,7 +394,7 @@ def _write_files(
     written: list[Written],
     *,
     force: bool,
-) -> list[Unwritten]:
+) -> list[WriteFailure]:
     """Write the modems' files of the recommended tiers, and add them to ``written``."""
     from headend.recommendation.writing import write_files
 
@@ -458,7 +405,7 @@ def _write_files(
         f"the results are kept, and headend recommend {quote_path(folder)} --write FILE writes"
         " modems' files"
     )
-    lacking = attempt(
+    failure = attempt(
         lambda: written.extend(write_files(result, path, secret, force=force)), path, later
     )
-    return [lacking] if lacking else []
+    return [failure] if failure else []

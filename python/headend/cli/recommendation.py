@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.grading import Grade
+from headend.analysis.ranking import Feasibility
+from headend.analysis.sums import BASE_UNITS
 from headend.cli.first_lines import print_answer
-from headend.cli.run import print_report
-from headend.cli.sweep import print_failures, print_first_warnings, print_interrupted
-from headend.cli.tables import STANDINGS_NOTE, draw_candidates, fit, fits
+from headend.cli.outputs import (
+    print_failures,
+    print_first_warnings,
+    print_interrupted,
+    print_report,
+)
+from headend.cli.tables import draw, fit, fits
 from headend.cli.terminal import (
-    ExitCode,
     make_messages,
     make_output,
     print_note,
     print_sentence,
     write_line,
 )
-from headend.recommendation.telling import tell_tier
+from headend.recommendation.page import tabulate_settings
+from headend.recommendation.sentences import describe_tier
 from headend.recommendation.writing import list_tlvs, tell_default
-from headend.running.measuring import BASE_UNITS
-from headend.sweeps.conclusion import Standing, find_miss
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
-    from headend.cli.unwritten import Unwritten
+    from headend.analysis.criteria import Condition
     from headend.recommendation.deciding import Decision
     from headend.recommendation.request import Request
     from headend.recommendation.result import Recommendation
     from headend.recommendation.writing import Written
-    from headend.sweeps.wish import Condition
+
+#: What the signs before settings that were tried say.
+SIGNS_NOTE = "✓ every condition holds, ~ only in the mean, ✗ one fails; no sign: no result."
 
 #: TLVs that a terminal shows without --full.
 MOST_TLVS = 8
@@ -39,7 +47,7 @@ MOST_TLVS = 8
 def print_recommendation(
     result: Recommendation, folder: Path, written: Sequence[Written], *, full: bool
 ) -> None:
-    """Print the answer, then each tier with its sentences and TLVs, warnings and files.
+    """Print the answer, each tier with its sentences and TLVs, warnings and files; if complete.
 
     Parameters
     ----------
@@ -50,12 +58,14 @@ def print_recommendation(
     full
         Whether to print every setting of each tier too.
     """
+    if not result.complete:
+        return
     console = make_output()
     print_answer(result.answer, result.request.title, is_grid=True)
     for decision in result.decisions:
         console.print()
         console.print(write_line((decision.tier.name, "bold")))
-        for sentence in tell_tier(decision):
+        for sentence in describe_tier(decision):
             print_sentence(console, sentence)
         _print_tlvs(result.request, decision, full=full)
         if full:
@@ -64,7 +74,7 @@ def print_recommendation(
     failed = len(result.failures)
     failures = f", {failed} failed" if failed else ""
     hint = "" if full else "; --full prints every setting"
-    total = result.count_points()
+    total = result.design.count_points()
     console.print(write_line(f"{total - failed} of {total} points{failures}{hint}"))
     if result.notes:
         console.print()
@@ -98,13 +108,18 @@ def _print_tlvs(request: Request, decision: Decision, *, full: bool) -> None:
 
 
 def _print_candidates(decision: Decision) -> None:
-    """Print every setting tried; on a narrow terminal, names of quantities take several lines."""
-    console = make_output()
-    wide, narrow = draw_candidates(decision), draw_candidates(decision, narrow=True)
+    """Print every setting tried, with a sign of whether it holds."""
+    console, table = make_output(), tabulate_settings(decision)
+    rows = []
+    for row in table.rows:
+        # The sign before its name says whether a setting holds.
+        cells = tuple(cell and replace(cell, grade=Grade.NONE) for cell in row.cells)
+        label = replace(row.heading, note=row.heading.tag)
+        rows.append(replace(row, label=label, cells=cells))
+    drawn = draw(replace(table, rows=tuple(rows)))
     console.print()
-    whole = fit(console, wide)
-    console.print(narrow if whole is not wide and fits(console, narrow) else whole)
-    console.print(write_line((STANDINGS_NOTE, "dim")))
+    console.print(drawn if fits(console, drawn) else fit(console, drawn))
+    console.print(write_line((SIGNS_NOTE, "dim")))
 
 
 def print_troubles(
@@ -125,17 +140,7 @@ def print_troubles(
             print_note(f"{one.path}: {note}")
     print_failures(result.failures, brief=brief)
     if not result.complete:
-        print_interrupted(result.count_done(), result.count_points(), folder)
-
-
-def find_exit_code(result: Recommendation, lacking: Sequence[Unwritten]) -> ExitCode:
-    """Give the exit code: a missing file counts for more than a tier without recommendation."""
-    if not result.complete:
-        return ExitCode.INTERRUPTED
-    if lacking:
-        return max(one.code for one in lacking)
-    is_missed = any(decision.recommended is None for decision in result.decisions)
-    return ExitCode.MISSED if is_missed or result.failures else ExitCode.OK
+        print_interrupted(result.count_done(), result.design.count_points(), folder)
 
 
 def describe_recommendation(
@@ -146,7 +151,7 @@ def describe_recommendation(
         "request": result.request.to_dict(),
         "folder": str(folder),
         "complete": result.complete,
-        "points": result.count_points(),
+        "points": result.design.count_points(),
         "done": result.count_done(),
         "answer": result.answer.to_dict() if result.complete else None,
         "tiers": [_describe_tier(result.request, own) for own in result.decisions]
@@ -165,7 +170,7 @@ def describe_recommendation(
 
 def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
     """Describe what a tier shall have, or what comes nearest, and every candidate."""
-    chosen, wish = decision.chosen, decision.wish
+    chosen, wish = decision.chosen, decision.criteria
     found = _describe_candidate(decision, chosen.setting) if chosen.setting else None
     recommended = nearest = None
     if found and decision.recommended:
@@ -180,7 +185,7 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
         nearest = {
             **found,
             "conditions": [
-                _describe_condition(decision, one, chosen.setting or 0) for one in wish.hold
+                _describe_condition(decision, one, chosen.setting or 0) for one in wish.constraints
             ],
         }
     return {
@@ -190,7 +195,7 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
         "wish": wish.to_dict(),
         "recommended": recommended,
         "nearest": nearest,
-        "sentences": list(tell_tier(decision)),
+        "sentences": list(describe_tier(decision)),
         "candidates": [
             _describe_candidate(decision, number)
             for number in range(1, len(decision.candidates) + 1)
@@ -205,10 +210,10 @@ def _describe_candidate(decision: Decision, setting: int) -> dict[str, Any]:
         "label": candidate.label,
         "feature": str(candidate.feature),
         "can_be_set": candidate.is_settable,
-        "standing": str(decision.conclusion.standings.get(setting, Standing.MISSING)),
+        "standing": str(decision.standings.get(setting, Feasibility.MISSING)),
         "values": {
             term.text: value
-            for term in decision.wish.terms
+            for term in decision.criteria.terms
             if (value := _describe_value(decision, term.text, setting))
         },
     }
@@ -216,21 +221,21 @@ def _describe_candidate(decision: Decision, setting: int) -> dict[str, Any]:
 
 def _describe_value(decision: Decision, term: str, setting: int) -> dict[str, Any]:
     """Describe the mean of a quantity; empty where a setting has no value of it."""
-    measured = decision.conclusion.terms[term]
+    measured = decision.terms[term]
     own = measured.estimates.get(setting)
     if own is None:
         return {}
-    unit = BASE_UNITS[measured.about.kind]
+    unit = BASE_UNITS[measured.info.kind]
     return {"mean": own.mean, "low": own.low, "high": own.high, "unit": unit}
 
 
 def _describe_condition(decision: Decision, condition: Condition, setting: int) -> dict[str, Any]:
     """Describe a condition on the nearest setting, with what its mean misses the bound by."""
-    kind = decision.conclusion.terms[condition.term.text].about.kind
+    kind = decision.terms[condition.term.text].info.kind
     return {
         "condition": condition.text,
         "bound": condition.read_bound(kind),
-        "standing": str(decision.conclusion.judge(condition, setting)),
-        "missed_by": find_miss(decision.conclusion, condition, setting),
+        "standing": str(decision.judge(condition, setting)),
+        "missed_by": decision.find_miss(condition, setting),
         **_describe_value(decision, condition.term.text, setting),
     }

@@ -47,9 +47,8 @@ folders_argument = argument(
 @reads_results("folders")
 def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: bool) -> None:
     """Write the page of saved results again from their folder, or one page of several runs."""
-    from headend.pages.page import write_report
     from headend.results.record import read_manifest
-    from headend.running.comparison import load_missing_seeds, load_results, load_unfinished
+    from headend.running.comparison import load_comparison
 
     if out is None and len(folders) > 1:
         raise InputError(
@@ -64,27 +63,23 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
             f"{folders[0]}: holds the results of a study; headend study run {quote_path(name)}"
             f" --out {quote_path(folders[0])} makes its report again: its finished points are kept"
         )
+    first = Path(folders[0])
     if kind == "sweep":
-        from headend.sweeps.outcome import write_sweep_page
+        from headend.sweeps.page import write_sweep_page
         from headend.sweeps.result import load_sweep
 
-        _tell_report(write_sweep_page(load_sweep(folders[0]), out), as_json=as_json)
-        return
-    if kind == "recommendation":
-        from headend.recommendation.folder import rewrite_page
+        path = write_sweep_page(load_sweep(first), out)
+    elif kind == "recommendation":
+        from headend.recommendation.page import write_recommendation_page
+        from headend.recommendation.result import load_recommendation
 
-        _tell_report(rewrite_page(Path(folders[0]), out), as_json=as_json)
-        return
-    title = str(read_manifest(Path(folders[0])).get("title", "")) if len(folders) == 1 else ""
-    results = load_results(folders)
-    path = write_report(
-        results,
-        out or Path(folders[0]) / REPORT,
-        title=title,
-        unfinished=load_unfinished(folders),
-        missing_seeds=load_missing_seeds(folders, results),
-    )
-    _tell_report(path, as_json=as_json)
+        path = write_recommendation_page(load_recommendation(first), out)
+    else:
+        path = load_comparison(folders).report(out or first / REPORT)
+    if as_json:
+        print_json({"report": str(path)})
+    else:
+        make_output().print(write_line(f"Report: {path}"), soft_wrap=True)
 
 
 def refuse_foreign(page: Path) -> None:
@@ -95,13 +90,6 @@ def refuse_foreign(page: Path) -> None:
             f"{page}: exists and is no page of headend; choose another file, or replace it with"
             " --force"
         )
-
-
-def _tell_report(path: Path, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"report": str(path)})
-    else:
-        make_output().print(write_line(f"Report: {path}"), soft_wrap=True)
 
 
 def find_kind(folders: Sequence[str]) -> str | None:

@@ -2,57 +2,45 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, replace
-from itertools import zip_longest
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.exceptions import Exit
 
 from headend.cli.commands import Command
-from headend.cli.options import (
-    allow_option,
-    capture_option,
-    csv_option,
-    force_option,
-    json_option,
-    junit_option,
-    memory_option,
-    modem_option,
-    no_report_option,
-    out_option,
-    quiet_option,
-    scenario_argument,
-    seed_option,
-    set_option,
+from headend.cli.options import scenario_argument, shared, takes_overrides
+from headend.cli.outputs import (
+    OutputOptions,
+    WriteFailure,
+    attempt,
+    print_report,
+    print_warnings,
+    takes_outputs,
 )
 from headend.cli.terminal import (
-    ExitCode,
     announce_reading,
-    make_messages,
     make_output,
-    print_error,
-    print_json,
     print_note,
     print_sentence,
     quote_path,
     show_progress,
     write_line,
 )
-from headend.cli.unwritten import Unwritten, attempt, tell_in_json
-from headend.cli.wanted import Wanted
-from headend.comparison.missed import tell_measured, tell_so_far
+from headend.comparison.notes import tell_measured, tell_so_far
 from headend.errors import InputError
-from headend.results.folder import REPORT
 from headend.text.quantity import format_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    import threading
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
-    from headend.analysis.verdict import Verdict
+    from headend.cli.terminal import ExitCode
+    from headend.running.experiment import Plan
     from headend.running.result import Result
+    from headend.scenario.source import Overrides
+    from headend.wording.verdict import RunVerdict
 
 #: Rows of people on the terminal; more are in the report, and with --full.
 MOST_ROWS = 10
@@ -63,13 +51,7 @@ SHORT_SECONDS = 0.1
 
 @click.command("run", cls=Command)
 @scenario_argument
-@set_option
-@modem_option
-@seed_option
-@out_option
-@force_option
-@no_report_option
-@quiet_option
+@shared("--set", "--modem", "--seed", "--out", "--force", "--no-report", "--quiet")
 @click.option(
     "--full",
     help="Also print every flow and queue, those of each group who suffer most, and notes on them.",
@@ -82,29 +64,17 @@ SHORT_SECONDS = 0.1
     " bursts.",
     multiple=True,
 )
-@capture_option
-@junit_option
-@csv_option
-@allow_option
-@memory_option
-@json_option
+@shared("--capture", "--junit", "--csv", "--allow-files", "--memory", "--json")
+@takes_overrides
+@takes_outputs
 def run(
     scenario: str,
-    settings: tuple[str, ...],
-    modems: tuple[str, ...],
+    overrides: Overrides,
     seed: int | None,
-    out: Path | None,
-    force: bool,
-    no_report: bool,
-    quiet: bool,
-    full: bool,
     explain: tuple[str, ...],
-    capture: tuple[str, ...],
-    junit: Path | None,
-    csv: Path | None,
     allow_files: tuple[Path, ...],
     memory: str | None,
-    as_json: bool,
+    outputs: OutputOptions,
 ) -> None:
     """Run a scenario: say who suffers, how badly, why, and what to change.
 
@@ -112,71 +82,92 @@ def run(
     the input is wrong, or the page cannot be written (the results are kept and printed). 130:
     interrupted; what was simulated until then is kept and marked as partial, without a page.
     """
-    from headend.results.folder import choose_folder, create_folder
-    from headend.running.execution import stop_on_interrupt
     from headend.running.experiment import plan_run
-    from headend.scenario.modems import parse_modem
-    from headend.scenario.source import parse_override
 
     if len(explain) > 1:
         raise InputError(
             "--explain: given twice; a run follows one packet, so run it once for each"
         )
-    overrides = [*map(parse_override, settings), *map(parse_modem, modems)]
-    wanted = Wanted(not no_report, junit, csv, force)
-    wanted.check()
+    outputs.check_files(list_tables())
     announce_reading(scenario)
-    if capture:
-        overrides.append(("results.capture.points", json.dumps(capture)))
-    try:
-        plan = plan_run(
-            scenario,
-            overrides,
-            seed=seed,
-            explain=explain[0] if explain else None,
-            allow_files=allow_files,
-            memory=memory,
-        )
-    except InputError as error:
-        raise InputError(_echo_capture(str(error), capture)) from error
-    wanted.check_expected(scenario, plan.expectations)
-    target = out or choose_folder(plan.loaded.name, force=force)
-    wanted.check_beside(target)
+    plan = plan_run(
+        scenario,
+        overrides,
+        seed=seed,
+        explain=explain[0] if explain else None,
+        allow_files=allow_files,
+        memory=memory,
+    )
+    _, code = run_plan(plan, plan.carry_out, plan.duration_ns, scenario, outputs)
+    raise Exit(code)
+
+
+def list_tables() -> list[str]:
+    """List the tables of a run."""
+    from headend.engine.columns import TABLES
+
+    return list(TABLES)
+
+
+def run_plan(
+    plan: Plan,
+    carry_out: Callable[[Callable[[int], None], threading.Event], Result],
+    duration_ns: int,
+    source: str,
+    outputs: OutputOptions,
+) -> tuple[Result, ExitCode]:
+    """Carry out a run in virtual time, keep and print its results, and give the exit code.
+
+    Parameters
+    ----------
+    carry_out
+        Runs it, with what to call with the simulated time so far and an event that stops it.
+    duration_ns
+        How long it simulates.
+    source
+        What errors call the scenario.
+    """
+    from headend.results.folder import create_folder
+    from headend.running.execution import stop_on_interrupt
+
+    outputs.check_expected(source, plan.expectations)
+    target = outputs.choose_folder(plan.loaded.name)
     with stop_on_interrupt() as stop:
-        with create_folder(target, force=force) as fresh:
-            with show_progress([plan.label], plan.duration_ns, hidden=quiet or as_json) as bars:
-                result = plan.carry_out(bars[plan.label], stop)
+        with create_folder(target, force=outputs.force) as fresh:
+            with show_progress([plan.label], duration_ns, hidden=outputs.is_hidden) as bars:
+                result = carry_out(bars[plan.label], stop)
             result.write_into(fresh)
-            undrawn = export_life(result, fresh, target) if explain else None
+            undrawn = export_life(result, fresh, target) if plan.follow else None
         result.folder = target
         # Who interrupts wants to be gone, also where all was simulated.
-        stopped = stop.is_set() or result.is_partial
-        lacking = wanted.make([result], target, result.report, stopped=stopped)
-        if undrawn:
-            lacking.insert(0, undrawn)
-    if as_json:
-        print_json({**describe_result(result), **tell_in_json(lacking)})
-        print_missed(result)
-    elif quiet:
-        print_missed(result)
-        if stopped or any(one.is_interruption for one in lacking):
-            _print_interrupted(result)
-    else:
-        print_result(result, full=full)
-    raise Exit(conclude([result], lacking, stopped=stopped))
+        is_stopped = stop.is_set() or result.is_partial
+        failures = outputs.write_runs(result, [result], is_stopped=is_stopped)
+    failures = [undrawn, *failures] if undrawn else failures
+    return result, deliver_run(result, outputs, failures, is_stopped=is_stopped)
 
 
-def _echo_capture(message: str, points: Sequence[str]) -> str:
-    """Name the option that was typed: to the engine, all that is changed is set."""
-    for number, point in enumerate(points):
-        before = message
-        message = message.replace(f"results.capture.points[{number}]:", f"--capture {point}:")
-        if message != before and "*" in point:
-            message += ' ("*" stands for a number only, as in cable.home.*.up)'
-    return message.replace(f" (from --set results.capture.points={json.dumps(points)})", "")
+def deliver_run(
+    result: Result,
+    outputs: OutputOptions,
+    failures: Sequence[WriteFailure],
+    *,
+    is_stopped: bool = False,
+    describe: Callable[[], dict[str, Any]] | None = None,
+) -> ExitCode:
+    """Print a run as its options say, and give the exit code."""
+    kept = f"kept in {result.folder}{f', {_tell_partial(result)}' if result.is_partial else ''}"
+    return outputs.deliver_runs(
+        failures,
+        [result],
+        describe=describe or (lambda: describe_result(result)),
+        show=lambda: print_result(result, full=outputs.full),
+        kept=kept,
+        is_named=False,
+        is_stopped=is_stopped,
+    )
 
 
-def export_life(result: Result, folder: Path, target: Path) -> Unwritten | None:
+def export_life(result: Result, folder: Path, target: Path) -> WriteFailure | None:
     """Write the life of the followed packet as a picture, ``life.svg``, to the coming target.
 
     Where what draws pictures is not installed, it is left out, and a line says so; the report has
@@ -205,32 +196,13 @@ def export_life(result: Result, folder: Path, target: Path) -> Unwritten | None:
     return undrawn
 
 
-def conclude(
-    results: Sequence[Result], unwritten: Sequence[Unwritten], *, stopped: bool = False
-) -> ExitCode:
-    """Report result files that could not be written on standard error, and give the exit code.
-
-    A report that is missing counts for more than expectations that are missed: the results are
-    incomplete.
-    """
-    for one in unwritten:
-        if one.line:
-            print_error(one.line)
-    if stopped or any(one.is_interruption for one in unwritten):
-        return ExitCode.INTERRUPTED
-    if unwritten:
-        return max(one.code for one in unwritten)
-    missed = any(not outcome.met for result in results for outcome in result.expectations)
-    return ExitCode.MISSED if missed else ExitCode.OK
-
-
 def describe_result(result: Result) -> dict[str, object]:
     """Give a run as one JSON document: answer, verdict, tables of rows, expectations."""
     from headend.analysis.fairness import measure_fairness
     from headend.analysis.lateness import find_emulation
-    from headend.analysis.run_answer import answer_run
-    from headend.analysis.verdict import judge
     from headend.scenario.modems import list_configured
+    from headend.wording.run import answer_run
+    from headend.wording.verdict import judge
 
     verdict = judge(result)
     keys = ("name", "title", "seed", "duration_ns", "warmup_ns", "simulated_ns", "partial")
@@ -240,7 +212,7 @@ def describe_result(result: Result) -> dict[str, object]:
         **({"emulation": dict(emulation)} if (emulation := find_emulation(result)) else {}),
         "folder": str(result.folder) if result.folder else None,
         "wall_seconds": result.wall_seconds,
-        "answer": answer_run(result, verdict).to_dict(),
+        "answer": answer_run(result).to_dict(),
         "verdict": verdict.to_dict(),
         "modem_files": [asdict(one) for one in list_configured(result.manifest["scenario"])],
         "warnings": result.warnings,
@@ -272,14 +244,14 @@ def print_result(result: Result, *, full: bool = False) -> None:
     full
         Whether to print the tables of people and queues and the notes on them too.
     """
-    from headend.analysis.emulation import tell_kind
     from headend.analysis.lateness import find_emulation
-    from headend.analysis.run_answer import answer_run
-    from headend.analysis.verdict import judge
     from headend.cli.emulation import print_emulation
     from headend.cli.first_lines import print_answer
     from headend.results.capture import FOLDER
     from headend.scenario.modems import tell_configured
+    from headend.wording.emulation import tell_kind
+    from headend.wording.run import answer_run
+    from headend.wording.verdict import judge
 
     console = make_output()
     verdict = judge(result)
@@ -290,7 +262,7 @@ def print_result(result: Result, *, full: bool = False) -> None:
         tell_configured(result.manifest["scenario"]),
     )
     aside = ", ".join(filter(None, asides))
-    print_answer(answer_run(result, verdict), result.title, aside, most_rows)
+    print_answer(answer_run(result), result.title, aside, most_rows)
     if result.is_partial:
         console.print(write_line(("Partial", "yellow"), f": stopped at {_tell_partial(result)}."))
     print_emulation(result, full=full)
@@ -329,7 +301,8 @@ def tell_speed(wall_seconds: float, simulated_ns: int) -> str:
 
 def _print_expectations(result: Result, *, full: bool) -> None:
     """Print how many expectations were met, and each that was missed; in full, all of them."""
-    from headend.cli.tables import draw_expectations, fit
+    from headend.cli.tables import draw, fit
+    from headend.wording.flow_tables import tabulate_expectations
 
     outcomes = result.expectations
     if not outcomes:
@@ -338,7 +311,7 @@ def _print_expectations(result: Result, *, full: bool) -> None:
     missed = [outcome for outcome in outcomes if not outcome.met]
     if full:
         console.print()
-        console.print(fit(console, draw_expectations(result)))
+        console.print(fit(console, draw(tabulate_expectations(outcomes))))
         return
     for outcome in missed:
         told = f" {outcome.expected}, {tell_measured([outcome])}"
@@ -348,75 +321,38 @@ def _print_expectations(result: Result, *, full: bool) -> None:
     console.print(f"{met} of {len(outcomes)} expectation{plural} met{tell_so_far(result)}")
 
 
-def _print_all(result: Result, verdict: Verdict) -> None:
+def _print_all(result: Result, verdict: RunVerdict) -> None:
     """Print a row for each flow and queue, a group's worst, and the notes on them."""
     from headend.cli.emulation import print_real_in_full
-    from headend.cli.tables import (
-        draw_aggregates,
-        draw_members,
-        draw_people,
-        draw_queues,
-        explain_people,
-        fit,
+    from headend.cli.tables import draw, fit
+    from headend.scenario.groups import MOST_LISTED
+    from headend.wording.flow_tables import (
+        tabulate_aggregates,
+        tabulate_flows,
+        tabulate_members,
+        tabulate_queues,
     )
 
     console = make_output()
     console.print()
-    console.print(fit(console, draw_people(verdict)))
-    if note := explain_people(verdict.findings):
-        console.print(note, style="dim")
-    for party in verdict.parties:
+    flows = tabulate_flows(verdict.groups)
+    console.print(fit(console, draw(flows)))
+    if flows.note:
+        console.print(flows.note, style="dim")
+    for party in verdict.groups:
         if party.is_group:
             console.print(write_line((f"Those of {party.label} who fare worst:", "bold")))
-            console.print(fit(console, draw_members(party)))
+            console.print(fit(console, draw(tabulate_members(party))))
     bottleneck = verdict.queue.queue if verdict.queue else None
-    console.print(fit(console, draw_queues(result, bottleneck, detail=True)))
-    for table, explanation in draw_aggregates(result, bottleneck):
-        console.print(fit(console, table))
-        print_sentence(console, explanation, "dim")
+    queues = tabulate_queues(result, bottleneck, MOST_LISTED)
+    console.print(fit(console, draw(queues)))
+    for table in tabulate_aggregates(result, bottleneck):
+        console.print(fit(console, draw(table)))
+        print_sentence(console, table.note, "dim")
     for note in verdict.notes:
         print_sentence(console, f"- {note}")
     print_real_in_full(result)
     console.print()
-
-
-def print_warnings(texts: Iterable[str]) -> None:
-    """Print the warnings about the results, each once."""
-    console = make_output()
-    told = list(dict.fromkeys(texts))
-    for text, after in zip_longest(told, told[1:], fillvalue=""):
-        # Those about one key, such as of each file that a comparison tries, stand together.
-        is_alike = text.partition(": ")[0] == after.partition(": ")[0]
-        console.print(
-            write_line(("Warning", "yellow"), f": {text}."), end="\n" if is_alike else "\n\n"
-        )
-
-
-def print_report(folder: Path) -> None:
-    """Say where the report is, or how to make it."""
-    path = folder / REPORT
-    made = (
-        f"Report: {path}"
-        if path.is_file()
-        else f"Kept in {folder}; headend report {quote_path(folder)} makes a report of it"
-    )
-    make_output().print(write_line(made), soft_wrap=True)
-
-
-def print_missed(result: Result) -> None:
-    """Print on standard error only the expectations that were missed, a line each."""
-    for outcome in result.expectations:
-        if not outcome.met:
-            told = f"{outcome.expected}, {tell_measured([outcome])}{tell_so_far(result)}"
-            print_miss(f"{outcome.name}: {told}")
-
-
-def _print_interrupted(result: Result) -> None:
-    """Say on standard error, in one line, what an interruption left."""
-    told = f"interrupted: kept in {result.folder}"
-    if result.is_partial:
-        told += f", {_tell_partial(result)}"
-    make_messages().print(write_line(told), soft_wrap=True)
 
 
 def _tell_partial(result: Result) -> str:
@@ -425,8 +361,3 @@ def _tell_partial(result: Result) -> str:
         format_quantity(result.manifest[key], "time") for key in ("simulated_ns", "duration_ns")
     )
     return f"{simulated} of {whole}"
-
-
-def print_miss(line: str) -> None:
-    """Print on standard error which expectation was missed."""
-    make_messages().print(write_line(f"missed: {line}"), soft_wrap=True)

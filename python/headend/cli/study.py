@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,9 +23,13 @@ from headend.cli.options import (
     scheduler_option,
     seeds_option,
 )
+from headend.cli.outputs import (
+    describe_failures,
+    explain_failure,
+    print_first_warnings,
+    print_miss,
+)
 from headend.cli.report import refuse_foreign
-from headend.cli.run import print_miss
-from headend.cli.sweep import print_first_warnings
 from headend.cli.terminal import (
     ExitCode,
     make_messages,
@@ -38,7 +42,6 @@ from headend.cli.terminal import (
     show_points,
     write_line,
 )
-from headend.cli.unwritten import Unwritten, explain_unwritten, tell_in_json
 from headend.errors import InputError
 from headend.results.folder import REPORT
 from headend.text.wording import list_names, write_count
@@ -46,16 +49,20 @@ from headend.text.wording import list_names, write_count
 if TYPE_CHECKING:
     from headend.running.executor import Executor, Progress
     from headend.running.memory import Allowance
-    from headend.study import Judgement, Study
+    from headend.study import CheckedClaim, Study
     from headend.study.locating import Located
     from headend.study.outcome import StudyOutcome
     from headend.study.running import Order
+    from headend.study.sentences import StudyClaims
 
 #: Values of an axis, and claims, that are shown without --full.
 MOST_VALUES, MOST_CLAIMS = 8, 10
 
 #: Letters of a claim that are shown on the narrowest terminal.
 LEAST_ROOM = 30
+
+#: What ``show --json`` gives of a claim.
+_SHOWN = ("id", "kind", "source", "statement", "expected", "weak")
 
 #: Where to find the names of studies.
 SHIPPED_STUDIES = "headend study list lists those that are shipped"
@@ -110,24 +117,25 @@ def show(name: str, full: bool, as_json: bool) -> None:
     from headend.scenario.library import find_studies
 
     located = _locate(name)
-    if len(located) > 1:
-        _print_located(located, as_json=as_json)
+    console = make_output()
+    if len(located) > 1 and not as_json:
+        for item in located:
+            console.print(write_line((item.study.name, "bold"), f"  {item.describe()}"))
+            console.print(write_line("  ", (f"headend study show {item.study.name}", "cyan")))
         return
-    studies = [one.study for one in located] or [_read(folder) for folder in find_studies(name)]
+    studies = [item.study for item in located] or [_read(folder) for folder in find_studies(name)]
     if len(studies) > 1:
         _print_list(studies, as_json=as_json)
         return
     (study,) = studies
-    own = study.name if located else name
     if as_json:
         print_json(_describe(study))
         return
-    console = make_output()
     console.print()
     console.print(write_line((study.question or study.title, "bold")))
     console.print(write_line(f"{study.title}: ", (study.source, "dim")))
-    for one in located:
-        console.print(write_line(one.tell()))
+    for item in located:
+        console.print(write_line(item.describe()))
     if full:
         console.print()
         # A description may hold several lines.
@@ -135,14 +143,15 @@ def show(name: str, full: bool, as_json: bool) -> None:
             console.print(write_line(line))
     console.print()
     _print_readings(study, full=full)
-    for axis in study.axes:
-        values = list(map(str, axis.values))
-        told = ", ".join(values) if full else list_names(values, MOST_VALUES)
-        console.print(write_line(f"{axis.name}: ", (told, "dim")))
+    for factor in study.design.factors:
+        values = list(map(str, factor.values))
+        text = ", ".join(values) if full else list_names(values, MOST_VALUES)
+        console.print(write_line(f"{factor.name}: ", (text, "dim")))
     console.print(f"{_count_runs(study)}, {write_count(len(study.claims), 'claim')}")
     console.print()
-    _show_claims(study, [one.entry.name for one in located], full=full)
-    console.print(write_line("Run it with ", (f"headend study run {quote_path(own)}", "bold"), "."))
+    _print_statements(study, [item.entry.name for item in located], full=full)
+    command = f"headend study run {quote_path(study.name if located else name)}"
+    console.print(write_line("Run it with ", (command, "bold"), "."))
 
 
 def _locate(name: str) -> list[Located]:
@@ -157,71 +166,48 @@ def _locate(name: str) -> list[Located]:
     return located
 
 
-def _print_located(located: Sequence[Located], *, as_json: bool) -> None:
-    """Print which studies draw the figures or tables of several documents."""
-    if as_json:
-        print_json([_describe(one.study) for one in located])
-        return
-    console = make_output()
-    for one in located:
-        console.print(write_line((one.study.name, "bold"), f"  {one.tell()}"))
-        console.print(write_line("  ", (f"headend study show {one.study.name}", "cyan")))
-
-
-def _find(name: str) -> list[Path]:
-    """Find the folders of what is to be run."""
-    from headend.scenario.library import find_studies
-
-    located = _locate(name)
-    if len(located) > 1:
-        commands = "; ".join(f"headend study run {one.study.name}" for one in located)
-        raise InputError(f'"{name}" is in {len(located)} documents; choose one: {commands}')
-    return [one.study.folder for one in located] or find_studies(name)
-
-
 def _print_readings(study: Study, *, full: bool) -> None:
     """Print what is run where the document leaves it open: first lines, or in full with sources."""
     console = make_output()
     for reading in study.readings:
         if full:
-            print_sentence(console, f"{reading.tell()} {reading.tell_source()}")
+            print_sentence(console, f"{reading.describe()} {reading.describe_source()}")
         else:
-            told = textwrap.shorten(
-                reading.tell(), max(console.width, LEAST_ROOM), placeholder=" …"
-            )
-            console.print(write_line(told))
+            console.print(write_line(_shorten(reading.describe(), console.width)))
 
 
-def _show_claims(study: Study, first: Sequence[str], *, full: bool) -> None:
+def _shorten(text: str, room: int) -> str:
+    return textwrap.shorten(text, max(room, LEAST_ROOM), placeholder=" …")
+
+
+def _print_statements(study: Study, first: Sequence[str], *, full: bool) -> None:
     """Print a line for each claim, or in full its statement, its source and what it expects.
 
     Those of the figures or tables that were asked for come first.
     """
-    from headend.study.catalogue import find_all
+    from headend.study.documents import find_all
 
     console = make_output()
     claims = sorted(
         study.claims, key=lambda claim: set(first).isdisjoint(find_all(claim.source, first))
     )
-    shown = claims if full else claims[:MOST_CLAIMS]
-    widest = max((len(claim.id) for claim in shown), default=0)
-    for claim in shown:
-        if full:
-            console.print(
-                write_line((claim.id, "bold"), (f"  {claim.kind}, {claim.source}", "dim"))
-            )
+    if full:
+        for claim in claims:
+            about = f"  {claim.kind}, {claim.source}"
+            console.print(write_line((claim.id, "bold"), (about, "dim")))
             console.print(write_line(f"  {claim.statement}"))
             console.print(write_line(f"  expected: {claim.expected}"))
             if claim.weak:
                 console.print(write_line(f"  weak: {claim.weak}"))
-            continue
-        room = max(console.width - widest - 2, LEAST_ROOM)
-        statement = textwrap.shorten(claim.statement, room, placeholder=" …")
+        return
+    shown = claims[:MOST_CLAIMS]
+    widest = max((len(claim.id) for claim in shown), default=0)
+    for claim in shown:
+        statement = _shorten(claim.statement, console.width - widest - 2)
         console.print(write_line((f"{claim.id:{widest}}", "bold"), f"  {statement}"))
-    more = len(study.claims) - len(shown)
-    told = f"{more} more, and w" if more else "W"
-    if not full:
-        console.print(write_line((f"{told}hat each claim expects: --full.", "dim")))
+    more = len(claims) - len(shown)
+    begin = f"{more} more, and w" if more else "W"
+    console.print(write_line((f"{begin}hat each claim expects: --full.", "dim")))
 
 
 @app.command("run")
@@ -272,7 +258,7 @@ def run(
     which judges nothing. 2: the input is wrong, or the page cannot be written (what was found is
     printed). 130: interrupted.
     """
-    from headend.cli.compare import read_seeds
+    from headend.cli.options import read_seeds
     from headend.design.seeds import choose_seeds
     from headend.running.cluster import open_executor
     from headend.running.execution import interrupt_at_once
@@ -284,44 +270,31 @@ def run(
     allowance = read_allowance(memory)
     allowed = read_allowed(allow_files)
     studies = [_read(folder, allowed) for folder in _find(name)]
-    studies = [study.make_quick() if quick else study for study in studies]
+    if quick:
+        studies = [study.make_quick() for study in studies]
     if seeds is not None:
-        studies = [replace(study, seeds=choose_seeds(read_seeds(seeds))) for study in studies]
+        studies = [study.with_seeds(choose_seeds(read_seeds(seeds))) for study in studies]
     orders = [Order(study, _choose_folder(study, out, len(studies))) for study in studies]
     for order in orders:
         check_study_folder(order.folder, order.study)
         _announce_program(order.study)
-    told = Told(full=full)
-    needed = any(study.scenario for study in studies)
+    printer = _Printer(orders, full=full, quiet=quiet, as_json=as_json)
+    needed = any(study.has_runs for study in studies)
     with interrupt_at_once(), open_executor(scheduler if needed else None, allowance) as executor:
-        _carry_out(orders, executor, told, allowance, quiet=quiet, as_json=as_json)
-    if len(orders) > 1 and not (quiet or as_json):
-        _print_totals(told)
-    if as_json:
-        print_json(told.documents[0] if len(orders) == 1 else {"studies": told.documents})
-    raise Exit(told.choose_exit_code())
+        _run(orders, executor, printer, allowance)
+    printer.print_end()
+    raise Exit(printer.choose_exit_code())
 
 
-@dataclass(frozen=True)
-class Told:
-    """What was told of studies: their claims, also for JSON, failures, and if all are printed."""
+def _find(name: str) -> list[Path]:
+    """Find the folders of what is to be run."""
+    from headend.scenario.library import find_studies
 
-    full: bool = False
-    judged: list[tuple[str, list[Judgement]]] = field(default_factory=list)
-    documents: list[dict[str, Any]] = field(default_factory=list)
-    failures: list[tuple[str, Exception]] = field(default_factory=list)
-    unwritten: list[Unwritten] = field(default_factory=list)
-
-    def choose_exit_code(self) -> ExitCode:
-        """Say how it went: the worst of all."""
-        codes = [one.code for one in self.unwritten]
-        for _, error in self.failures:
-            mendable = isinstance(error, InputError)
-            codes.append(ExitCode.BAD_INPUT if mendable else ExitCode.INTERNAL)
-        if codes:
-            return max(codes)
-        missed = any(judgement.is_missed for _, own in self.judged for judgement in own)
-        return ExitCode.MISSED if missed else ExitCode.OK
+    located = _locate(name)
+    if len(located) > 1:
+        commands = "; ".join(f"headend study run {item.study.name}" for item in located)
+        raise InputError(f'"{name}" is in {len(located)} documents; choose one: {commands}')
+    return [item.study.folder for item in located] or find_studies(name)
 
 
 def _choose_folder(study: Study, out: Path | None, studies: int) -> Path:
@@ -333,27 +306,19 @@ def _choose_folder(study: Study, out: Path | None, studies: int) -> Path:
     return out if studies == 1 else out / choose_study_folder(study).name
 
 
-def _carry_out(
-    orders: Sequence[Order],
-    executor: Executor,
-    told: Told,
-    allowance: Allowance,
-    *,
-    quiet: bool,
-    as_json: bool,
+def _run(
+    orders: Sequence[Order], executor: Executor, printer: _Printer, allowance: Allowance
 ) -> None:
-    """Run studies and tell what became of each; whenever they are interrupted, say what is kept."""
+    """Run studies and print what became of each; when they are interrupted, say what is kept."""
     from headend.running.execution import stop_on_interrupt
     from headend.study.running import run_studies
 
     alone = len(orders) == 1
     title = orders[0].study.title if alone else f"{len(orders)} studies"
+    hidden = printer.quiet or printer.as_json
     done = 0
     try:
-        with (
-            stop_on_interrupt() as stop,
-            show_points(title, hidden=quiet or as_json) as bar,
-        ):
+        with stop_on_interrupt() as stop, show_points(title, hidden=hidden) as bar:
 
             def count(progress: Progress) -> None:
                 nonlocal done
@@ -364,140 +329,143 @@ def _carry_out(
                 if alone and isinstance(outcome, Exception):
                     raise outcome
                 with bar.aside():
-                    _tell(order, outcome, told, alone=alone, quiet=quiet, as_json=as_json)
-            if len(told.documents) < len(orders):
+                    printer.add(order, outcome)
+            if len(printer.documents) < len(orders):
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
-        kept = (
-            f"{len(told.documents)} of {len(orders)} studies are done, and points of others are"
-            " kept"
-        )
-        if alone:
-            kept = f"{done} points are kept in {orders[0].folder}"
-        make_messages().print(write_line(f"interrupted: {kept}; run again to go on"))
-        if as_json:
-            left = {"study": orders[0].study.name, "folder": str(orders[0].folder)}
-            print_json(
-                {
-                    **(left if alone else {"studies": told.documents}),
-                    "complete": False,
-                    "done": done,
-                }
-            )
+        printer.print_interruption(done)
         raise Exit(ExitCode.INTERRUPTED) from None
 
 
-def _tell(
-    order: Order,
-    outcome: StudyOutcome | Exception,
-    told: Told,
-    *,
-    alone: bool,
-    quiet: bool,
-    as_json: bool,
-) -> None:
-    """Tell what became of a study, and drop its points and figures."""
-    name, folder = order.study.name, str(order.folder)
-    if isinstance(outcome, Exception):
-        told.failures.append((name, outcome))
-        told.documents.append({"study": name, "error": str(outcome), "folder": folder})
-        make_messages().print(write_line(f"{name} failed:"))
-        if isinstance(outcome, InputError):
-            print_error(" ".join(str(outcome).split()))
-        else:
-            report_fault(outcome)
-        return
-    unwritten = _explain_unwritten(outcome, order.folder)
-    told.judged.append((name, outcome.judgements))
-    told.documents.append(
-        {
-            **outcome.to_dict(),
-            "answer": outcome.answer.to_dict(),
-            "folder": folder,
-            **tell_in_json([unwritten] if unwritten else []),
-        }
-    )
-    if not quiet and not as_json:
-        own = None if unwritten else order.folder
-        _print_outcome(outcome, own, alone=alone, full=told.full)
-    elif not as_json:
-        for line in _list_missed(outcome.judgements):
-            print_miss(line if alone else f"{name}: {line}")
-    if unwritten:
-        told.unwritten.append(unwritten)
-        print_error(unwritten.line)
+@dataclass(frozen=True)
+class _Printer:
+    """Prints what became of studies, one after the other, and keeps what is said at the end."""
 
+    orders: Sequence[Order]
+    full: bool = False
+    quiet: bool = False
+    as_json: bool = False
+    checked: list[StudyClaims] = field(default_factory=list)
+    #: Of each study, what ``--json`` prints.
+    documents: list[dict[str, Any]] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    #: Exit codes of what went wrong.
+    codes: list[ExitCode] = field(default_factory=list)
 
-def _list_missed(judgements: Sequence[Judgement]) -> Iterator[str]:
-    """Write of each claim that differs what was expected and what was measured, in a line."""
-    for judgement in judgements:
-        if judgement.is_missed:
-            claim, measured = judgement.claim, judgement.finding.measured
-            yield (
-                f"{claim.id}: expected {claim.expected}, measured"
-                f" {measured}{judgement.tell_interval()}"
-            )
+    @property
+    def alone(self) -> bool:
+        """Whether one study is run."""
+        return len(self.orders) == 1
 
+    def choose_exit_code(self) -> ExitCode:
+        """Say how it went: the worst of all."""
+        if self.codes:
+            return max(self.codes)
+        differs = any(item.differs for _, claims in self.checked for item in claims)
+        return ExitCode.MISSED if differs else ExitCode.OK
 
-def _explain_unwritten(outcome: StudyOutcome, folder: Path) -> Unwritten | None:
-    """Say why the report of a study, or what else it leaves, could not be written."""
-    if outcome.unwritten is None:
-        return None
-    later = "its points are kept, and the same command, run again, makes it of them"
-    return explain_unwritten(outcome.unwritten, folder / REPORT, later)
+    def add(self, order: Order, outcome: StudyOutcome | Exception) -> None:
+        """Print what became of a study, and keep neither its points nor its figures."""
+        name, folder = order.study.name, order.folder
+        if isinstance(outcome, Exception):
+            self.failed.append(name)
+            self.documents.append({"study": name, "error": str(outcome), "folder": str(folder)})
+            make_messages().print(write_line(f"{name} failed:"))
+            if isinstance(outcome, InputError):
+                self.codes.append(ExitCode.BAD_INPUT)
+                print_error(" ".join(str(outcome).split()))
+            else:
+                self.codes.append(ExitCode.INTERNAL)
+                report_fault(outcome)
+            return
+        unwritten = None
+        if outcome.unwritten:
+            later = "its points are kept, and the same command, run again, makes it of them"
+            unwritten = explain_failure(outcome.unwritten, folder / REPORT, later)
+        self.checked.append((name, outcome.claims))
+        self.documents.append(
+            {
+                **outcome.to_dict(),
+                "answer": outcome.answer.to_dict(),
+                "folder": str(folder),
+                **describe_failures([unwritten] if unwritten else []),
+            }
+        )
+        if not self.quiet and not self.as_json:
+            self._print_outcome(outcome, None if unwritten else folder)
+        elif not self.as_json:
+            for item in filter(lambda item: item.differs, outcome.claims):
+                measured = item.result.measured + item.format_interval()
+                line = f"{item.claim.id}: expected {item.claim.expected}, measured {measured}"
+                print_miss(line if self.alone else f"{name}: {line}")
+        if unwritten:
+            self.codes.append(unwritten.code)
+            print_error(unwritten.line)
 
+    def _print_outcome(self, outcome: StudyOutcome, folder: Path | None) -> None:
+        """Print what was found, of one of several studies in words alone, and where the page is."""
+        from headend.cli.first_lines import print_answer
 
-def _print_outcome(outcome: StudyOutcome, folder: Path | None, *, alone: bool, full: bool) -> None:
-    """Print what was found, of one of several studies in words alone, and where the report is."""
-    from headend.cli.first_lines import print_answer
+        answer = outcome.answer
+        shown = answer if self.alone else replace(answer, matrix=None)
+        print_answer(shown, outcome.study.title)
+        console = make_output()
+        if self.alone:
+            _print_readings(outcome.study, full=self.full)
+        if outcome.study.quick:
+            console.print(write_line((outcome.study.quick, "yellow")))
+        if self.full:
+            _print_claims(outcome.study, outcome.claims)
+        elif self.alone:
+            console.print("--full prints all claims with their notes.", style="dim")
+        print_first_warnings(outcome.warnings, "the report")
+        if folder:
+            console.print(write_line(f"Report: {folder / REPORT}"), soft_wrap=True)
 
-    answer = outcome.answer
-    print_answer(answer if alone else replace(answer, matrix=None), outcome.study.title)
-    console = make_output()
-    if alone:
-        _print_readings(outcome.study, full=full)
-    if outcome.study.quick:
-        console.print(write_line((outcome.study.quick, "yellow")))
-    if full:
-        _print_claims(outcome)
-    elif alone:
-        console.print("--full prints all claims with their notes.", style="dim")
-    print_first_warnings(outcome.warnings, "the report")
-    if folder:
-        console.print(write_line(f"Report: {folder / REPORT}"), soft_wrap=True)
-
-
-def _print_claims(outcome: StudyOutcome) -> None:
-    """Print every claim with its notes."""
-    from headend.cli.tables import draw_claims, fit
-
-    console = make_output()
-    console.print()
-    console.print(write_line((outcome.study.title, "bold")))
-    console.print(write_line((outcome.study.source, "dim")))
-    console.print(fit(console, draw_claims(outcome.judgements)))
-    for judgement in outcome.judgements:
-        if judgement.finding.why:
-            why = " ".join(judgement.finding.why.split())
-            console.print(write_line((judgement.claim.id, "bold"), f": {why}"))
-        if judgement.claim.weak:
+    def print_end(self) -> None:
+        """Print the counts over several studies, and the JSON of all."""
+        if self.as_json:
+            print_json(self.documents[0] if self.alone else {"studies": self.documents})
+        elif not (self.alone or self.quiet):
+            if not any(order.study.quick for order in self.orders):
+                _print_counts(self.checked)
+            console = make_output()
+            if self.failed:
+                console.print(write_line(f"Failed: {', '.join(self.failed)}."))
             console.print(
-                write_line((judgement.claim.id, "bold"), f": weak: {judgement.claim.weak}")
+                write_line("One page over all studies: ", ("headend study report", "bold"))
             )
-    console.print()
+
+    def print_interruption(self, done: int) -> None:
+        """Say what is kept of studies that were interrupted after so many points."""
+        order, all_studies = self.orders[0], f"{len(self.documents)} of {len(self.orders)} studies"
+        kept = (
+            f"{done} points are kept in {order.folder}"
+            if self.alone
+            else f"{all_studies} are done, and points of others are kept"
+        )
+        make_messages().print(write_line(f"interrupted: {kept}; run again to go on"))
+        if self.as_json:
+            alone = {"study": order.study.name, "folder": str(order.folder)}
+            left = alone if self.alone else {"studies": self.documents}
+            print_json({**left, "complete": False, "done": done})
 
 
-def _print_totals(told: Told) -> None:
-    """Count the verdicts: on published results by document, and on claims of each kind."""
-    from headend.study import Verdict
+def _print_claims(study: Study, claims: Sequence[CheckedClaim]) -> None:
+    """Print every claim with its notes."""
+    from headend.cli.tables import draw, fit
+    from headend.study.sentences import tabulate_claims
 
     console = make_output()
-    is_quick = any(one.finding.verdict is Verdict.OPEN for _, own in told.judged for one in own)
-    if not is_quick:
-        _print_counts(told.judged)
-    if told.failures:
-        console.print(write_line(f"Failed: {', '.join(name for name, _ in told.failures)}."))
-    console.print(write_line("One page over all studies: ", ("headend study report", "bold")))
+    console.print()
+    console.print(write_line((study.title, "bold")))
+    console.print(write_line((study.source, "dim")))
+    console.print(fit(console, draw(tabulate_claims(claims))))
+    for item in claims:
+        weak = item.claim.weak and f"weak: {item.claim.weak}"
+        for note in filter(None, (" ".join(item.result.why.split()), weak)):
+            console.print(write_line((item.claim.id, "bold"), f": {note}"))
+    console.print()
 
 
 @app.command("report")
@@ -533,14 +501,14 @@ def report(
 
     Only a study that was run in full and with its own seeds counts; others are refused.
     """
-    from headend.study.gathering import gather_studies
     from headend.study.page import (
-        list_judged,
-        tell_headline,
-        tell_missing,
+        describe_missing,
+        describe_receipts,
+        list_claims,
         write_markdown,
         write_studies_page,
     )
+    from headend.study.receipts import read_receipts
 
     page = out or studies / REPORT
     if markdown and (not markdown.suffix or markdown.resolve() == page.resolve()):
@@ -550,32 +518,37 @@ def report(
         )
     if out and not force:
         refuse_foreign(out)
-    gathered = gather_studies(studies)
-    path = write_studies_page(gathered, page)
+    receipts = read_receipts(studies)
+    path = write_studies_page(receipts, page)
     if markdown:
-        write_markdown(gathered, markdown)
+        write_markdown(receipts, markdown)
     if as_json:
-        print_json({"report": str(path), "studies": [item.to_dict() for item in gathered]})
+        print_json({"report": str(path), "studies": [item.to_dict() for item in receipts]})
         return
-    _print_counts(list_judged(gathered))
+    _print_counts(list_claims(receipts))
     console = make_output()
-    for sentence in tell_headline(gathered):
+    for sentence in describe_receipts(receipts):
         print_sentence(console, sentence)
-    if missing := tell_missing(gathered):
+    if missing := describe_missing(receipts):
         console.print(missing)
     console.print(write_line(f"Report: {path}"), soft_wrap=True)
 
 
-def _print_counts(judged: Sequence[tuple[str, Sequence[Judgement]]]) -> None:
-    from headend.cli.tables import draw_totals, fit
-    from headend.study.counting import count_by_document, count_by_kind, split_studies
+def _print_counts(checked: Sequence[StudyClaims]) -> None:
+    """Count the verdicts: on published results by document, and on claims of each kind."""
+    from headend.cli.tables import draw, fit
+    from headend.study.sentences import (
+        count_by_kind,
+        count_results,
+        name_results,
+        tabulate_counts,
+    )
 
     console = make_output()
-    for of, own in split_studies(judged).items():
-        if results := count_by_document(own):
-            console.print(fit(console, draw_totals(of, results)))
-    kinds = {kind.value: counts for kind, counts in count_by_kind(judged).items()}
-    console.print(fit(console, draw_totals("kind of claim", kinds)))
+    results = count_results(checked)
+    tables = [tabulate_counts(name_results(group), own) for group, own in results.items() if own]
+    for table in (*tables, tabulate_counts("kind of claim", count_by_kind(checked))):
+        console.print(fit(console, draw(table)))
 
 
 def _announce_program(study: Study) -> None:
@@ -602,7 +575,7 @@ def _read(folder: Path, allowed: tuple[Path, ...] = ()) -> Study:
 
 
 def _count_runs(study: Study) -> str:
-    return write_count(len(study.list_points()), "run") if study.scenario else "calculated"
+    return write_count(len(study.list_points()), "run") if study.has_runs else "calculated"
 
 
 def _describe(study: Study) -> dict[str, object]:
@@ -612,19 +585,9 @@ def _describe(study: Study) -> dict[str, object]:
         "source": study.source,
         "readings": [reading.to_dict() for reading in study.readings],
         "description": study.description,
-        "grid": {axis.name: list(axis.values) for axis in study.axes},
+        "grid": {factor.name: list(factor.values) for factor in study.design.factors},
         "seeds": list(study.seeds),
         "runs": len(study.list_points()),
         "measures": study.measures,
-        "claims": [
-            {
-                "id": claim.id,
-                "kind": claim.kind,
-                "source": claim.source,
-                "statement": claim.statement,
-                "expected": claim.expected,
-                "weak": claim.weak,
-            }
-            for claim in study.claims
-        ],
+        "claims": [{key: getattr(claim, key) for key in _SHOWN} for claim in study.claims],
     }

@@ -2,53 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.exceptions import Exit
 
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_folders, complete_sweeps
-from headend.cli.options import (
-    allow_option,
-    csv_option,
-    json_option,
-    memory_option,
-    modem_option,
-    no_report_option,
-    quiet_option,
-    read_path,
-    scheduler_option,
-    seeds_option,
-    set_option,
+from headend.cli.options import read_path, read_seeds, seeds_option, shared, takes_overrides
+from headend.cli.outputs import (
+    OutputOptions,
+    WriteFailure,
+    print_failures,
+    print_first_warnings,
+    print_interrupted,
+    print_report,
+    takes_outputs,
 )
-from headend.cli.run import print_report, print_warnings
 from headend.cli.terminal import (
-    ExitCode,
-    make_messages,
     make_output,
-    print_error,
-    print_json,
     quote_path,
     show_points,
     write_line,
 )
-from headend.cli.unwritten import Unwritten, attempt, make_report, tell_in_json
-from headend.cli.wanted import refuse_own_folder
 
 if TYPE_CHECKING:
+    from headend.scenario.source import Overrides
     from headend.sweeps import SweepResult
 
 #: Settings that a terminal shows with --full.
 MOST_ROWS = 400
-
-#: Warnings that a terminal shows.
-MOST_WARNINGS = 5
-
-#: Failures that a terminal shows.
-MOST_FAILURES = 5
 
 
 @click.command("sweep", cls=Command)
@@ -60,8 +45,7 @@ MOST_FAILURES = 5
     type=read_path,
     shell_complete=complete_sweeps,
 )
-@set_option
-@modem_option
+@shared("--set", "--modem")
 @seeds_option
 @click.option(
     "--prefer",
@@ -85,29 +69,18 @@ MOST_FAILURES = 5
     is_flag=True,
 )
 @click.option("--full", help="Also print every setting.", is_flag=True)
-@no_report_option
-@csv_option
-@scheduler_option
-@allow_option
-@quiet_option
-@memory_option
-@json_option
+@shared("--no-report", "--csv", "--scheduler", "--allow-files", "--quiet", "--memory", "--json")
+@takes_overrides
+@takes_outputs
 def sweep(
     file: Path,
-    settings: tuple[str, ...],
-    modems: tuple[str, ...],
+    overrides: Overrides,
     seeds: str | None,
     prefer: tuple[str, ...],
-    out: Path | None,
-    force: bool,
-    full: bool,
-    no_report: bool,
-    csv: Path | None,
     scheduler: str | None,
     allow_files: tuple[Path, ...],
-    quiet: bool,
     memory: str | None,
-    as_json: bool,
+    outputs: OutputOptions,
 ) -> None:
     """Run a scenario over a grid of values and several seeds, and say which setting is best.
 
@@ -120,32 +93,24 @@ def sweep(
     point failed. 2: the input is wrong, or the page cannot be written (the results are kept and
     printed). 130: interrupted.
     """
-    from headend.cli.compare import read_seeds
+    from headend.results.experiment import TABLES
     from headend.running.execution import stop_on_interrupt
-    from headend.scenario.modems import parse_modem
-    from headend.scenario.source import parse_override
-    from headend.sweeps import sweep as carry_out
+    from headend.sweeps import sweep as run_sweep
     from headend.sweeps.result import choose_sweep_folder
 
-    wanted = read_seeds(seeds) if seeds is not None else None
-    if csv:
-        from headend.results.experiment import TABLES
-        from headend.results.export import check_target
-
-        check_target(csv, TABLES, force=force)
-    folder = out or choose_sweep_folder(file.stem)
-    if csv:
-        refuse_own_folder(csv, folder)
+    own_seeds = read_seeds(seeds) if seeds is not None else None
+    outputs.check_files(TABLES)
+    folder = outputs.check_beside(outputs.out or choose_sweep_folder(file.stem))
     with (
         stop_on_interrupt() as stop,
-        show_points(file.stem, hidden=quiet or as_json) as on_progress,
+        show_points(file.stem, hidden=outputs.is_hidden) as on_progress,
     ):
-        result = carry_out(
+        result = run_sweep(
             file,
-            set=[*map(parse_override, settings), *map(parse_modem, modems)],
-            seeds=wanted,
+            set=overrides,
+            seeds=own_seeds,
             out=folder,
-            force=force,
+            force=outputs.force,
             scheduler=scheduler,
             stop=stop,
             on_progress=on_progress,
@@ -154,55 +119,35 @@ def sweep(
             prefer=prefer,
             report=False,
         )
-        lacking = (
-            _make(result, folder, csv, force=force, report=not no_report) if result.complete else []
+        failures = _write(result, folder, outputs) if result.complete else []
+    is_written = not any(failure.is_interruption for failure in failures)
+    left = f"all points are kept in {folder}; headend report {quote_path(folder)} makes the report"
+    raise Exit(
+        outputs.deliver(
+            failures,
+            describe=lambda: _describe(result),
+            show=lambda: _print_result(result, full=outputs.full),
+            report_troubles=lambda: _print_troubles(result, brief=outputs.is_hidden),
+            is_missed=bool(result.failures),
+            is_stopped=not result.complete,
+            kept="" if is_written else left,
         )
-    if as_json:
-        print_json({**_describe(result), **tell_in_json(lacking)})
-    elif not quiet:
-        _print_result(result, full=full)
-    _print_troubles(result, brief=quiet or as_json)
-    for one in lacking:
-        if one.line:
-            print_error(one.line)
-    if any(one.is_interruption for one in lacking):
-        left = (
-            f"all points are kept in {folder}; headend report {quote_path(folder)} makes the report"
-        )
-        make_messages().print(write_line(f"interrupted: {left}"), soft_wrap=True)
-    if not result.complete:
-        raise Exit(ExitCode.INTERRUPTED)
-    if lacking:
-        raise Exit(max(one.code for one in lacking))
-    raise Exit(ExitCode.MISSED if result.failures else ExitCode.OK)
+    )
 
 
-def _make(
-    result: SweepResult, folder: Path, csv: Path | None, *, force: bool, report: bool
-) -> list[Unwritten]:
+def _write(result: SweepResult, folder: Path, outputs: OutputOptions) -> list[WriteFailure]:
     """Write what is made of the points of a sweep, and return what could not be written."""
     from headend.results.experiment import remove_page
-    from headend.sweeps.outcome import write_sweep_page
+    from headend.sweeps.page import write_sweep_page
 
-    lacking = []
-    if csv:
-        from headend.loading.tables import export_tables
-
-        later = (
-            f"the results are kept, and headend export {quote_path(folder)} --csv DIR writes their"
-            " tables"
-        )
-        lacking.append(attempt(lambda: export_tables(folder, csv, force=force), csv, later))
-    if report:
-        lacking.append(make_report(lambda path: write_sweep_page(result, path), folder))
-    else:
+    if not outputs.report:
         remove_page(folder)
-    return [one for one in lacking if one]
+    return outputs.write(folder, result, lambda path: write_sweep_page(result, path))
 
 
 def _print_result(result: SweepResult, *, full: bool) -> None:
     from headend.cli.first_lines import print_answer
-    from headend.sweeps.outcome import list_shown, tell_valueless
+    from headend.sweeps.page import tell_valueless
 
     console = make_output()
     print_answer(result.answer, result.sweep.title)
@@ -213,7 +158,7 @@ def _print_result(result: SweepResult, *, full: bool) -> None:
     console.print(write_line(f"{done} of {total} points{failed}{hint}"))
     if full:
         _print_settings(result)
-    if (more := len(result.sweep.measures) - len(list_shown(result))) > 0:
+    if (more := len(result.sweep.measures) - len(result.conclusion.measures)) > 0:
         console.print(f"{more} more measures are in summary.parquet.", style="dim")
     for line in tell_valueless(result):
         console.print(write_line(line))
@@ -226,30 +171,19 @@ def _print_result(result: SweepResult, *, full: bool) -> None:
 
 def _print_settings(result: SweepResult) -> None:
     """Print a row for each setting, with the differences to the first."""
-    from headend.cli.tables import draw_sweep, fit
-    from headend.sweeps.outcome import has_differences, list_rows, list_shown, name_columns
+    from headend.cli.tables import draw, fit
+    from headend.sweeps.page import tabulate_settings, tell_difference
 
     console = make_output()
-    shown = list_shown(result)
-    rows = list_rows(result, shown)
-    if shown:
+    table = tabulate_settings(result)
+    if result.conclusion.measures:
+        console.print(fit(console, draw(replace(table, rows=table.rows[:MOST_ROWS]))))
+    if len(table.rows) > MOST_ROWS:
         console.print(
-            fit(console, draw_sweep(result.sweep, name_columns(result, shown), rows[:MOST_ROWS]))
+            f"{len(table.rows) - MOST_ROWS} more settings are in the report.", style="dim"
         )
-    if len(rows) > MOST_ROWS:
-        console.print(f"{len(rows) - MOST_ROWS} more settings are in the report.", style="dim")
-    compared = result.sweep.compared
-    if compared and has_differences(rows):
-        told = f"Δ is the difference to {compared.name} = {compared.labels[0]}, paired by seed."
-        console.print(write_line((told, "dim")))
-
-
-def print_first_warnings(texts: Sequence[str], kept_in: str) -> None:
-    """Print the warnings about the results; of many, only some, and where the others are."""
-    shown = MOST_WARNINGS if len(texts) > MOST_WARNINGS + 1 else len(texts)
-    print_warnings(texts[:shown])
-    if more := len(texts[shown:]):
-        make_output().print(f"{more} more warnings are in {kept_in}.", style="dim")
+    if told := tell_difference(result):
+        console.print(write_line((f"{told}.", "dim")))
 
 
 def _print_troubles(result: SweepResult, *, brief: bool) -> None:
@@ -259,37 +193,9 @@ def _print_troubles(result: SweepResult, *, brief: bool) -> None:
         print_interrupted(result.count_done(), result.design.count_points(), result.folder)
 
 
-def print_failures(failures: Mapping[tuple[Any, ...], str], *, brief: bool) -> None:
-    """Report failed points on standard error, each reason once.
-
-    Parameters
-    ----------
-    failures
-        Why points failed, by their place and seed.
-    brief
-        Whether to print one line only.
-    """
-    from headend.sweeps.outcome import list_failures
-
-    messages, found = make_messages(), list_failures(failures)
-    shown = found[: 1 if brief else MOST_FAILURES]
-    more = sum(count for count, _ in found[len(shown) :])
-    for _, line in shown:
-        rest = f"; {more} more points failed for other reasons" if brief and more else ""
-        messages.print(write_line(f"failed: {line}{rest}"), soft_wrap=True)
-    if more and not brief:
-        messages.print(f"{more} more points failed")
-
-
-def print_interrupted(done: int, total: int, folder: Path | None) -> None:
-    """Report on standard error how many points an interrupted command has kept, and where."""
-    told = f"{done} of {total} points are kept in {folder}"
-    make_messages().print(write_line(f"interrupted: {told}; run again to go on"), soft_wrap=True)
-
-
 def _describe(result: SweepResult) -> dict[str, object]:
     """Give a sweep as one JSON document: the summary over seeds, and what failed."""
-    from headend.sweeps.outcome import find_valueless
+    from headend.sweeps.page import find_valueless
 
     axes = result.sweep.design.names
     return {

@@ -23,11 +23,6 @@ class Target:
         Whether the file may be there already.
     sources
         The files that are read, none of which is replaced.
-
-    Raises
-    ------
-    InputError
-        In one line, if the file cannot be written for a reason that is known in advance.
     """
 
     def __init__(
@@ -58,29 +53,18 @@ class Target:
             self.write(text.encode())
 
     def write(self, content: bytes) -> None:
-        """Write bytes.
-
-        Raises
-        ------
-        InputError
-            In one line that begins with the path.
-        """
-        if self.path is None:
-            _print_bytes(content)
+        """Write bytes."""
+        if self.path:
+            write_output(self.path, content, force=self._force)
             return
-        write_output(self.path, content, force=self._force)
+        try:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(content)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            close_output()
 
     def tell(self) -> None:
         """Print on standard error which file was written."""
         if self.path:
             make_messages().print(write_line(f"{self.path} written"), soft_wrap=True)
-
-
-def _print_bytes(content: bytes) -> None:
-    """Write bytes to standard output."""
-    try:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        close_output()

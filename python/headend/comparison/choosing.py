@@ -7,10 +7,11 @@ real program are shorter. Choices that are still equal are a tie.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter, itemgetter
 
-from headend.comparison.fates import Fate, TierFates
+from headend.comparison.outcomes import FlowOutcome, TierOutcome
 
 #: Sums of badness that differ by no more than this are equal: groups' are fractions.
 SAME_BADNESS = 0.15
@@ -19,15 +20,15 @@ SAME_BADNESS = 0.15
 NO_COST = 0.005
 
 #: How one flow or group fared under each choice; None where a choice does not have it.
-Fates = Sequence[Fate | None]
+Fates = Sequence[FlowOutcome | None]
 
 
-def pick(fates: Fates, places: Sequence[int]) -> list[Fate]:
+def pick(fates: Fates, places: Sequence[int]) -> list[FlowOutcome]:
     """Give the fates under some choices, without the missing ones."""
     return [fate for at in places if (fate := fates[at])]
 
 
-def pick_all(fates: Fates) -> list[Fate]:
+def pick_all(fates: Fates) -> list[FlowOutcome]:
     """Give the fates under all choices, without the missing ones."""
     return [fate for fate in fates if fate]
 
@@ -48,7 +49,7 @@ def suffers_always(fates: Fates) -> bool:
     return all(fate.suffers for fate in pick_all(fates))
 
 
-def find_main(tiers: Sequence[TierFates]) -> str | None:
+def find_main(tiers: Sequence[TierOutcome]) -> str | None:
     """Find the flow or group that the choice changes most, over some tiers; None if none.
 
     A flow that suffers under some choices and not under others comes first.
@@ -75,7 +76,7 @@ def find_hurt(fates: Fates) -> list[int]:
     return [at for at, fate in enumerate(fates) if fate and fate.badness >= least]
 
 
-def _add_grades(tier: TierFates) -> dict[int, float]:
+def _add_grades(tier: TierOutcome) -> dict[int, float]:
     """Add the grades of all people under each choice that was run."""
     return {
         at: sum(fate.badness for fates in tier.people.values() if (fate := fates[at]))
@@ -84,54 +85,34 @@ def _add_grades(tier: TierFates) -> dict[int, float]:
     }
 
 
-def has_even_grades(tier: TierFates) -> bool:
+def has_even_grades(tier: TierOutcome) -> bool:
     """Say whether all choices have equal sums of grades, so that only transfers decide."""
     totals = _add_grades(tier).values()
     return max(totals) <= min(totals) + SAME_BADNESS
 
 
-def find_best(tier: TierFates) -> list[int]:
+def find_best(tier: TierOutcome) -> list[int]:
     """Find the choices with the lowest sum of grades; of equals, high rates, short round trips."""
     totals = _add_grades(tier)
     least = min(totals.values())
     best = [at for at, total in totals.items() if total <= least + SAME_BADNESS]
-    for is_counted in (_is_transfer, _is_round_trip):
+    for is_counted in (attrgetter("is_transfer"), attrgetter("is_round_trip")):
         for fates in tier.people.values():
-            best = _keep_best(best, {at: fate for at in best if is_counted(fate := fates[at])})
+            known = {
+                at: (fate, fate.estimate.mean)
+                for at in best
+                if (fate := fates[at]) and is_counted(fate) and fate.estimate
+            }
+            if len(known) > 1:
+                pick_end = max if next(iter(known.values()))[0].is_rising else min
+                most, _ = pick_end(known.values(), key=itemgetter(1))
+                best = [at for at in best if at not in known or not known[at][0].differs(most)]
     return best
-
-
-def _is_transfer(fate: Fate | None) -> bool:
-    return fate is not None and fate.is_transfer
-
-
-def _is_round_trip(fate: Fate | None) -> bool:
-    return fate is not None and fate.is_round_trip
-
-
-def _keep_best(best: Sequence[int], fates: Mapping[int, Fate | None]) -> list[int]:
-    """Leave out the choices under which a number is worse than under the best of them."""
-    known = {at: (fate, fate.estimate.mean) for at, fate in fates.items() if fate and fate.estimate}
-    if len(known) < 2:
-        return list(best)
-    pick_end = max if next(iter(known.values()))[0].is_rising else min
-    most, _ = pick_end(known.values(), key=lambda one: one[1])
-    return [at for at in best if at not in known or not known[at][0].differs(most)]
 
 
 @dataclass(frozen=True)
 class Gap:
-    """The difference of a flow's or group's number between two choices that do not tie.
-
-    Parameters
-    ----------
-    name
-        The flow or group.
-    better, worse
-        The choices.
-    ratio
-        The difference as a share of the larger number.
-    """
+    """How a flow's or group's number differs between two choices: as a share of the larger one."""
 
     name: str
     better: int
@@ -139,7 +120,7 @@ class Gap:
     ratio: float
 
 
-def find_gaps(tier: TierFates) -> list[Gap]:
+def find_gaps(tier: TierOutcome) -> list[Gap]:
     """Find the gap between best and worst number of each flow and group, widest first."""
     found = []
     for name, fates in tier.people.items():
@@ -160,7 +141,7 @@ def find_gaps(tier: TierFates) -> list[Gap]:
     return sorted(found, key=lambda gap: -gap.ratio)
 
 
-def find_losers(tier: TierFates, choice: int) -> list[Gap]:
+def find_losers(tier: TierOutcome, choice: int) -> list[Gap]:
     """Find the flows and groups for which another choice is better, the widest gap first."""
     found = []
     for gap in find_gaps(tier):
@@ -174,15 +155,14 @@ def find_losers(tier: TierFates, choice: int) -> list[Gap]:
     return sorted(found, key=lambda gap: -gap.ratio)
 
 
-def find_worsened(tier: TierFates, base: int, best: Sequence[int]) -> dict[str, list[Fate]]:
+def find_worsened(
+    tier: TierOutcome, base: int, best: Sequence[int]
+) -> dict[str, list[FlowOutcome]]:
     """Find graded flows and groups worse off under some of the best choices than under a base.
 
-    Returns
-    -------
-    dict
-        The fate under the base, and those under the choices with a worse number, by name.
+    The fate under the base is the first, those under the choices with a worse number follow.
     """
-    found: dict[str, list[Fate]] = {}
+    found: dict[str, list[FlowOutcome]] = {}
     for name, fates in tier.people.items():
         before = fates[base]
         if before is None or before.is_transfer or not before.estimate:
@@ -200,20 +180,16 @@ def find_worsened(tier: TierFates, base: int, best: Sequence[int]) -> dict[str, 
 
 
 def find_costs(
-    tiers: Sequence[tuple[TierFates, Sequence[int], Sequence[int]]],
+    tiers: Sequence[tuple[TierOutcome, Sequence[int], Sequence[int]]],
 ) -> dict[str, list[float]] | None:
-    """Find the change of each transfer's rate under the best choices, as a share of the rate.
+    """Find the changes of each transfer's rate under the best choices, as shares, beyond intervals.
+
+    None where there is no transfer.
 
     Parameters
     ----------
     tiers
         Each tier with the choices that hurt, the first the base, and the best choices.
-
-    Returns
-    -------
-    dict
-        The changes by the transfer's name, without those within their interval; None where there is
-        no transfer.
     """
     found: dict[str, list[float]] = {}
     has_transfers = False

@@ -6,35 +6,26 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from headend.analysis.lateness import find_emulation
-from headend.comparison.estimate import (
+from headend.analysis.estimate import (
     Estimate,
-    estimate_difference,
     estimate_mean,
     format_cell,
     format_difference,
     format_difference_cell,
 )
+from headend.analysis.lateness import find_emulation
+from headend.analysis.ties import average, compare_seeds
 from headend.comparison.pooling import pool_runs
-from headend.comparison.scores import Figure, Mark, mark_values, score_runs
-from headend.errors import InputError
+from headend.comparison.scores import Mark, ScoredMetric, mark_values, score_runs
+from headend.design.varying import label_values
 from headend.results.record import Record
-from headend.text.quantity import Unit, choose_unit, name_column, shorten_value
+from headend.text.quantity import Unit, choose_unit, name_column
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One setting, run once with each seed.
-
-    Parameters
-    ----------
-    label
-        What sets it apart from the others.
-    results
-        Its runs, by seed in the order they were asked for.
-    """
+    """One setting, with its run for each seed in the order they were asked for."""
 
     label: str
     results: list[Record]
@@ -51,8 +42,8 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A figure of one variant: over its seeds, beside the others, and against the first."""
+class MetricCell:
+    """A metric of one variant: over its seeds, beside the others, and against the first."""
 
     estimate: Estimate
     mark: Mark
@@ -60,34 +51,34 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A figure of all variants; None where one has not got it."""
+class MetricRow:
+    """A metric of all variants; None where one has not got it."""
 
-    figure: Figure
-    cells: list[Cell | None]
+    metric: ScoredMetric
+    cells: list[MetricCell | None]
 
     @property
     def unit(self) -> Unit:
         """The unit that all its numbers are written in."""
         means = [cell.estimate.mean for cell in self.cells if cell]
-        return choose_unit(means, self.figure.kind)
+        return choose_unit(means, self.metric.kind)
 
     @property
     def heading(self) -> str:
         """What it is called, with that unit; an arrow where more is better."""
-        return f"{name_column(self.figure.name, self.unit)}{' ↑' if self.figure.rising else ''}"
+        return f"{name_column(self.metric.name, self.unit)}{' ↑' if self.metric.rising else ''}"
 
-    def write(self, cell: Cell) -> str:
+    def write(self, cell: MetricCell) -> str:
         """Write the mean of a variant with its interval, in the row's unit."""
-        return format_cell(cell.estimate, self.figure.kind, self.unit)
+        return format_cell(cell.estimate, self.metric.kind, self.unit)
 
-    def write_difference(self, cell: Cell) -> str:
+    def write_difference(self, cell: MetricCell) -> str:
         """Write the difference to the first variant; that between shares names its unit."""
+        kind, level = self.metric.kind, cell.estimate.mean
         if cell.difference is None:
             return ""
-        if self.figure.kind == "ratio":
-            return format_difference(cell.difference, "ratio", level=cell.estimate.mean)
-        kind, level = self.figure.kind, cell.estimate.mean
+        if kind == "ratio":
+            return format_difference(cell.difference, kind, level=level)
         return format_difference_cell(cell.difference, kind, self.unit, level)
 
 
@@ -113,16 +104,11 @@ def gather_variants(results: Sequence[Record]) -> list[Variant]:
     for result in results:
         found.setdefault(result.label, []).append(result)
     variants = [Variant(label, own) for label, own in found.items()]
-    common = _find_common_seed(variants)
+    first = variants[0].seeds if variants else []
+    common = next((s for s in first if all(s in variant.seeds for variant in variants)), None)
     for variant in variants:
         variant.results.sort(key=lambda result: result.manifest["seed"] != common)
     return variants
-
-
-def _find_common_seed(variants: Sequence[Variant]) -> int | None:
-    """Find the first seed that all variants have."""
-    first = variants[0].seeds if variants else []
-    return next((s for s in first if all(s in variant.seeds for variant in variants)), None)
 
 
 def share_seeds(variants: Sequence[Variant]) -> bool:
@@ -137,60 +123,32 @@ def is_uneven(variants: Sequence[Variant]) -> bool:
     return len(lengths) > 1 and any(run.is_partial for run in runs)
 
 
-def check_labels(labels: Sequence[str], count: int, choices: int = 0) -> None:
-    """Refuse labels that are not one for each run, or do not tell runs apart; none are no mistake.
-
-    Parameters
-    ----------
-    labels
-        Those given.
-    count
-        Of the settings.
-    choices
-        How many values the choice of a grid has: so many labels name these.
-    """
-    if labels and len(labels) not in (count, choices):
-        given = "1 label" if len(labels) == 1 else f"{len(labels)} labels"
-        of = "1 run" if count == 1 else f"{count} runs"
-        each = f"for each, or for each of the {choices} choices" if choices else "for each"
-        raise InputError(f"{given} for {of}: give one {each}, or none")
-    refuse_alike(labels)
-
-
-def refuse_alike(labels: Sequence[str]) -> None:
-    """Refuse labels that do not tell runs apart."""
-    for number, label in enumerate(labels):
-        if label in labels[:number]:
-            raise InputError(f'two runs would both be called "{label}": give each a --label')
-
-
 def label_distinctly(results: Sequence[Record]) -> None:
     """Call settings by names of their own: if equal, by what was changed, by folder or by number.
 
     Runs of one setting with different seeds keep one name. Runs with real programs, which nobody
     names, are called by their folders.
     """
-    if any(map(find_emulation, results)) and _label_by_folder(results):
-        return
+    if any(map(find_emulation, results)):
+        settings = _gather_settings(results)
+        names = [_name_folder(setting) for setting in settings]
+        if len(settings) > 1 and all(names) and len(set(names)) == len(names):
+            _rename(settings, names)
+            return
     for label in dict.fromkeys(result.label for result in results):
         settings = _gather_settings([result for result in results if result.label == label])
         if len(settings) > 1:
-            names = _name_settings(label, settings)
-            for setting, name in zip(settings, names, strict=True):
-                for result in setting:
-                    result.label = name
+            _rename(settings, _name_settings(label, settings))
 
 
-def _label_by_folder(results: Sequence[Record]) -> bool:
-    """Call settings by the folders of their first runs, if they have names; say whether so."""
-    settings = _gather_settings(results)
-    names = [setting[0].folder.name if setting[0].folder else "" for setting in settings]
-    if len(settings) < 2 or not all(names) or len(set(names)) < len(names):
-        return False
+def _rename(settings: Sequence[Sequence[Record]], names: Sequence[str]) -> None:
     for setting, name in zip(settings, names, strict=True):
         for result in setting:
             result.label = name
-    return True
+
+
+def _name_folder(setting: Sequence[Record]) -> str:
+    return setting[0].folder.name if setting[0].folder else ""
 
 
 def _gather_settings(results: Iterable[Record]) -> list[list[Record]]:
@@ -207,15 +165,12 @@ def _gather_settings(results: Iterable[Record]) -> list[list[Record]]:
 
 def _is_same_setting(setting: Sequence[Record], result: Record) -> bool:
     seeds = {other.manifest["seed"] for other in setting}
-    return result.manifest["seed"] not in seeds and _describe(setting[0]) == _describe(result)
-
-
-def _describe(result: Record) -> dict[str, Any]:
-    return {key: value for key, value in result.manifest["scenario"].items() if key != "seed"}
+    before, own = ({**run.manifest["scenario"], "seed": None} for run in (setting[0], result))
+    return result.manifest["seed"] not in seeds and before == own
 
 
 def _name_settings(label: str, settings: Sequence[Sequence[Record]]) -> list[str]:
-    folders = [setting[0].folder.name if setting[0].folder else "" for setting in settings]
+    folders = list(map(_name_folder, settings))
     changes = [
         label_values(setting[0].manifest.get("overrides", [])) or f"{label} as written"
         for setting in settings
@@ -227,117 +182,62 @@ def _name_settings(label: str, settings: Sequence[Sequence[Record]]) -> list[str
     return [f"{label} ({number})" for number in range(1, len(settings) + 1)]
 
 
-def label_values(pairs: Sequence[tuple[str, str]]) -> str:
-    """Say what a run has that others have not: its values, each after its key if several.
-
-    Examples
-    --------
-    >>> label_values([("queue", "codel")])
-    'codel'
-    >>> label_values([("flow.near.tcp.congestion", "reno"), ("flow.far.tcp.congestion", "cubic")])
-    'near=reno, far=cubic'
-    >>> label_values([("queue", "codel"), ("flow.call.rtt", "40 ms")])
-    'queue=codel, rtt=40 ms'
-    """
-    values = [shorten_value(value) for _, value in pairs]
-    if len(values) < 2:
-        return "".join(values)
-    keys = _shorten_paths([path for path, _ in pairs])
-    return ", ".join(f"{key}={value}" for key, value in zip(keys, values, strict=True))
-
-
-def _shorten_paths(paths: Sequence[str]) -> list[str]:
-    """Give each path by its last key, or where those are alike, by the keys in which it differs."""
-    keys = [path.split(".") for path in paths]
-    lasts = [own[-1] for own in keys]
-    if len(set(lasts)) == len(lasts):
-        return lasts
-    while all(own and own[-1] == keys[0][-1] for own in keys):
-        keys = [own[:-1] for own in keys]
-    while all(own and own[0] == keys[0][0] for own in keys):
-        keys = [own[1:] for own in keys]
-    short = [".".join(own) for own in keys]
-    return short if all(short) else list(paths)
-
-
-def compare_figures(variants: Sequence[Variant]) -> list[Row]:
+def compare_figures(variants: Sequence[Variant]) -> list[MetricRow]:
     """Compare variants by figure: means over seeds, best, worst, paired differences to the first.
 
     Runs that were stopped and measured over another time than the others are not set against them:
     there are only the means.
     """
     uneven = is_uneven(variants)
-    runs = [result for variant in variants for result in variant.results]
-    scores = iter(score_runs(runs))
+    scores = iter(score_runs([result for variant in variants for result in variant.results]))
     scored = [{seed: next(scores) for seed in variant.seeds} for variant in variants]
-    figures = dict.fromkeys(
-        figure for by_seed in scored for score in by_seed.values() for figure in score
+    metrics = dict.fromkeys(
+        metric for by_seed in scored for score in by_seed.values() for metric in score
     )
     rows = []
-    for figure in figures:
+    for metric in metrics:
         values = [
-            {seed: score[figure] for seed, score in by_seed.items() if figure in score}
+            {seed: score[metric] for seed, score in by_seed.items() if metric in score}
             for by_seed in scored
         ]
-        estimates = [
-            estimate_mean(list(own.values()), figure.bounds) if own else None for own in values
-        ]
-        means = [estimate.mean if estimate else math.nan for estimate in estimates]
+        means = [average(own) for own in values]
         if all(map(math.isnan, means)):
             continue
-        marks: list[Mark] = [""] * len(means) if uneven else mark_values(values, figure)
+        marks: list[Mark] = [""] * len(values) if uneven else mark_values(values, metric)
+        bounds = metric.bounds
         cells = [
-            Cell(estimate, mark, None if uneven else _compare_with_first(values, number, figure))
-            if estimate
+            MetricCell(
+                estimate_mean(list(own.values()), bounds),
+                mark,
+                compare_seeds(own, values[0], bounds)
+                if number and not uneven and not math.isnan(means[number] + means[0])
+                else None,
+            )
+            if own
             else None
-            for number, (estimate, mark) in enumerate(zip(estimates, marks, strict=True))
+            for number, (own, mark) in enumerate(zip(values, marks, strict=True))
         ]
-        rows.append(Row(figure, cells))
-    order = list(dict.fromkeys(row.figure.subject for row in rows))
-    return sorted(rows, key=lambda row: order.index(row.figure.subject))
-
-
-def _compare_with_first(
-    values: Sequence[dict[int, float]], number: int, figure: Figure
-) -> Estimate | None:
-    """Give the paired difference to the first variant; None for itself or without common seeds."""
-    seeds = [seed for seed in values[number] if seed in values[0]]
-    if number == 0 or not seeds:
-        return None
-    difference = estimate_difference(
-        [values[number][seed] for seed in seeds],
-        [values[0][seed] for seed in seeds],
-        figure.bounds,
-    )
-    return None if math.isnan(difference.mean) else difference
+        rows.append(MetricRow(metric, cells))
+    order = list(dict.fromkeys(row.metric.subject for row in rows))
+    return sorted(rows, key=lambda row: order.index(row.metric.subject))
 
 
 def explain_board(variants: Sequence[Variant]) -> str:
     """Say how the figures of variants, or over the seeds of one, are to be read."""
-    if len(variants) < 2:
-        return f"{_tell_means(variants)}."
+    base, others = variants[0], variants[1:]
+    has_seeds = any(len(variant.results) > 1 for variant in variants)
+    seeds = f"{len(base.seeds)} seeds ({', '.join(map(str, base.seeds))})"
+    over = seeds if share_seeds(variants) else "the seeds of each run"
+    means = f"Means over {over} with their 95 % intervals, as ± half the width or (from–to)."
+    if not others:
+        return means
     if is_uneven(variants):
-        several = any(len(variant.results) > 1 for variant in variants)
-        return f"{_tell_means(variants)}. {UNEVEN}" if several else UNEVEN
-    marks = f"✓ best{', ✗ worst' if len(variants) > 2 else ''}; {_tell_ties(variants)}."
-    base = variants[0]
-    is_paired = any(set(base.seeds) & set(variant.seeds) for variant in variants[1:])
-    delta = f" Δ is the difference to {base.label}"
-    if max(len(variant.results) for variant in variants) < 2:
-        return f"{marks}{f'{delta}.' if is_paired else ''} {ONE_SEED}"
-    paired = f"{delta}, paired by seed, with its own interval; * where that leaves out zero."
-    return f"{_tell_means(variants)}. {marks}{paired if is_paired else ''}"
-
-
-def _tell_ties(variants: Sequence[Variant]) -> str:
+        return f"{means} {UNEVEN}" if has_seeds else UNEVEN
     near = "5 % (a MOS: 0.1; a share: 0.1 pp too)"
-    if any(len(variant.results) > 1 for variant in variants):
-        return f"differences within {near} or within their interval are ties"
-    return f"differences within {near} are ties"
-
-
-def _tell_means(variants: Sequence[Variant]) -> str:
-    seeds = variants[0].seeds
-    own = f"{len(seeds)} seeds ({', '.join(map(str, seeds))})"
-    over = own if share_seeds(variants) else "the seeds of each run"
-    return f"Means over {over} with their 95 % intervals, as ± half the width or (from–to)"
+    interval = " or within their interval" if has_seeds else ""
+    worst = ", ✗ worst" if len(others) > 1 else ""
+    parts = [f"✓ best{worst}; differences within {near}{interval} are ties."]
+    if any(set(base.seeds) & set(variant.seeds) for variant in others):
+        paired = ", paired by seed, with its own interval; * where that leaves out zero"
+        parts.append(f"Δ is the difference to {base.label}{paired if has_seeds else ''}.")
+    return " ".join([means, *parts] if has_seeds else [*parts, ONE_SEED])

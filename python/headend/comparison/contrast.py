@@ -11,22 +11,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headend.analysis.answer import Answer, Cell, Matrix, Row
 from headend.analysis.channels import ChannelState, gather_channels
+from headend.analysis.estimate import Estimate, format_difference, format_estimate
 from headend.analysis.grading import Grade
 from headend.analysis.lateness import find_emulation
-from headend.analysis.run_answer import answer_run, explain_meanings
-from headend.comparison.caveats import tell_caveats_of
 from headend.comparison.choosing import find_main
 from headend.comparison.comparison import UNEVEN
-from headend.comparison.estimate import Estimate, format_difference, format_estimate
-from headend.comparison.fates import Fate, QueueFate, TierFates, judge_grid
-from headend.comparison.grid import Grid, name_axes
-from headend.comparison.telling import count_seeds, tell_grid, tell_tier
+from headend.comparison.grid import Grid, name_factors
+from headend.comparison.notes import tell_caveats_of
+from headend.comparison.outcomes import FlowOutcome, QueueOutcome, TierOutcome, judge_grid
+from headend.comparison.sentences import count_seeds, describe_grid, describe_tier
 from headend.engine.description import find_application
 from headend.scenario.groups import name_group
 from headend.text.quantity import Unit, choose_unit, format_change, format_quantity
 from headend.text.wording import join_names
+from headend.wording.answer import Answer
+from headend.wording.run import answer_run, explain_meanings
+from headend.wording.table import Cell, Row, Table, make_matrix
 
 if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
@@ -52,19 +53,9 @@ BEST = "Best: the lowest sum of grades; of equal sums, the highest rates of tran
 #: That note where there are round trips of real programs.
 BEST_OF_REAL = f"{BEST.rstrip('.')}, then the shortest round trips."
 
-#: Figures of applications whose own measures name no chart.
-_FIGURES = {"voice": "mos", "ping": "ping"}
-
 
 def answer_comparison(variants: Sequence[Variant]) -> Answer:
-    """Answer which of several settings suits the people on the line.
-
-    Parameters
-    ----------
-    variants
-        The settings, each with its runs. For a single setting, the answer is how each flow fares
-        over the seeds.
-    """
+    """Answer which setting suits the people on the line; of one, how each flow fares over seeds."""
     grid, tiers = judge_grid(variants)
     sentences: tuple[str, ...]
     caveats = tell_caveats_of(variants) if len(variants) > 1 else ()
@@ -73,12 +64,12 @@ def answer_comparison(variants: Sequence[Variant]) -> Answer:
     elif len(variants) < 2:
         sentences = answer_run(variants[0].pool()).sentences
     else:
-        sentences = tell_grid(grid, tiers) if grid.is_several else tell_tier(grid, tiers[0])
+        sentences = describe_grid(grid, tiers) if grid.is_several else describe_tier(grid, tiers[0])
     matrix = _tabulate_grid(grid, tiers) if grid.is_several else _tabulate_tier(grid, tiers[0])
     return Answer(_ask(grid, tiers), (*caveats, *sentences), matrix, _explain(grid, tiers))
 
 
-def _ask(grid: Grid, tiers: Sequence[TierFates]) -> str:
+def _ask(grid: Grid, tiers: Sequence[TierOutcome]) -> str:
     """Write the question with the choice, the flows, and the line or the tiers."""
     people = list(
         dict.fromkeys(
@@ -96,19 +87,18 @@ def _ask(grid: Grid, tiers: Sequence[TierFates]) -> str:
     else:
         where = _tell_rate(tiers[0])
     if grid.is_several and not any(_gather_judged(tiers)):
-        return f"How much do {whom} get under each {name_axes([*grid.given, grid.choice])}?"
+        return f"How much do {whom} get under each {name_factors([*grid.given, grid.choice])}?"
     which = f"Which {grid.choice.name}" if grid.choice.path else "Which of these settings"
     return f"{which} suits {whom}{where}?"
 
 
-def _tell_rate(tier: TierFates) -> str:
+def _tell_rate(tier: TierOutcome) -> str:
     """Say the line's rate; empty where choices differ in it, or where the queue is one of many."""
-    is_one_of_many = bool(name_group(tier.queue))
-    rates = {queue.rate_bps for queue in tier.queues if queue and not is_one_of_many}
+    rates = {queue.rate_bps for queue in tier.queues if queue and not name_group(tier.queue)}
     return f" on {format_quantity(rates.pop(), 'rate')}" if len(rates) == 1 else ""
 
 
-def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
+def _tabulate_tier(grid: Grid, tier: TierOutcome) -> Table:
     rows = [
         Row(
             name,
@@ -134,10 +124,10 @@ def _tabulate_tier(grid: Grid, tier: TierFates) -> Matrix:
             if shared
             else [Row("queue", cells)]
         )
-    return Matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, [tier]))
+    return make_matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, [tier]))
 
 
-def _tabulate_channels(tier: TierFates) -> list[Row]:
+def _tabulate_channels(tier: TierOutcome) -> list[Row]:
     """Lay out the utilisation of each shared channel, where the queue is one of many."""
     if not name_group(tier.queue):
         return []
@@ -147,45 +137,47 @@ def _tabulate_channels(tier: TierFates) -> list[Row]:
     ]
     shared = {name: state for own in gathered for name, state in own.items() if state.is_shared}
     several = len({state.link for state in shared.values()}) > 1
+
+    def fill(state: ChannelState | None) -> Cell | None:
+        note = "full" if state and state.is_full else ""
+        return (
+            Cell(f"{format_quantity(state.utilisation, 'ratio')} used", note=note)
+            if state
+            else None
+        )
+
     return [
         Row(
             f"channel {name if several or state.is_cell else state.direction}",
-            tuple(_fill_channel(own.get(name)) for own in gathered),
+            tuple(fill(own.get(name)) for own in gathered),
         )
         for name, state in shared.items()
     ]
 
 
-def _fill_channel(state: ChannelState | None) -> Cell | None:
-    if state is None:
-        return None
-    used = f"{format_quantity(state.utilisation, 'ratio')} used"
-    return Cell(Grade.NONE, "", used, "full" if state.is_full else "")
-
-
-def _tabulate_grid(grid: Grid, tiers: Sequence[TierFates]) -> Matrix:
+def _tabulate_grid(grid: Grid, tiers: Sequence[TierOutcome]) -> Table:
     left_out = _find_well(tiers)
     # The axis that all tiers share is named once, in the corner, beside the choice.
     axis = grid.given[0].name if len(grid.given) == 1 else ""
     corner = f"{axis}\u00a0↓ {grid.choice.name}" if axis else grid.choice.name
     rows = []
     for tier in tiers:
-        cells = tuple(_fill_queue_briefly(queue) if queue else None for queue in tier.queues)
+        cells = tuple(_fill_queue(queue) if queue else None for queue in tier.queues)
         rows.append(Row(tier.tier.label.removeprefix(f"{axis} "), cells))
         rows += [
             Row(
                 name,
                 tuple(_fill(fate, None, _choose_row_unit(fates)) for fate in fates),
-                inner=True,
+                place="inner",
             )
             for name, fates in tier.people.items()
             if name not in left_out
         ]
     well = f" Good everywhere, and so left out: {join_names(left_out)}." if left_out else ""
-    return Matrix(grid.choice.values, tuple(rows), corner, _explain_matrix(grid, tiers) + well)
+    return make_matrix(grid.choice.values, tuple(rows), corner, _explain_matrix(grid, tiers) + well)
 
 
-def _find_well(tiers: Sequence[TierFates]) -> list[str]:
+def _find_well(tiers: Sequence[TierOutcome]) -> list[str]:
     """Find the flows to leave out, good everywhere, where there is no room for all rows."""
     names = list(dict.fromkeys(name for tier in tiers for name in tier.people))
     well = [
@@ -201,21 +193,21 @@ def _find_well(tiers: Sequence[TierFates]) -> list[str]:
     return [] if has_room or len(well) == len(names) else well
 
 
-def _choose_row_unit(fates: Sequence[Fate | None]) -> Unit | None:
+def _choose_row_unit(fates: Sequence[FlowOutcome | None]) -> Unit | None:
     """Choose the one unit of a row; None where its numbers measure different things."""
     found = [(fate.kind, fate.estimate.mean) for fate in fates if fate and fate.estimate]
     kinds = {kind for kind, _ in found}
     return choose_unit([mean for _, mean in found], kinds.pop()) if len(kinds) == 1 else None
 
 
-def _fill(fate: Fate | None, base: Fate | None, unit: Unit | None) -> Cell | None:
+def _fill(fate: FlowOutcome | None, base: FlowOutcome | None, unit: Unit | None) -> Cell | None:
     if fate is None:
         return None
     note = _write_difference(fate, base, unit) if base else ""
-    return Cell(fate.grade, fate.word, fate.write_number(unit), note)
+    return Cell(fate.write_number(unit), fate.grade, fate.word, note)
 
 
-def _write_difference(fate: Fate, base: Fate, unit: Unit | None) -> str:
+def _write_difference(fate: FlowOutcome, base: FlowOutcome, unit: Unit | None) -> str:
     """Write the difference to the first choice, in per cent for rates; empty where the two tie."""
     difference = fate.compare(base)
     level = base.estimate
@@ -227,23 +219,21 @@ def _write_difference(fate: Fate, base: Fate, unit: Unit | None) -> str:
     return f"Δ {format_difference(change, fate.kind, unit)}"
 
 
-def _fill_queue(queue: QueueFate, unit: Unit) -> Cell:
+def _fill_queue(queue: QueueOutcome, unit: Unit | None = None) -> Cell:
+    """Write a queue's delay and how much of its line was used; without a unit, briefly."""
+    used = queue.used and f"{format_quantity(queue.used.mean, 'ratio')} used"
+    if unit is None:
+        delay = format_quantity(queue.delay.mean, "time") if queue.delay else "no packet"
+        return Cell(f"queue {delay}, {used}" if used else f"queue {delay}")
     delay = format_estimate(queue.delay, "time", unit) if queue.delay else "no packet"
-    used = f"line {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
-    return Cell(Grade.NONE, "", delay, used)
+    return Cell(delay, note=f"line {used}" if used else "")
 
 
-def _fill_queue_briefly(queue: QueueFate) -> Cell:
-    delay = format_quantity(queue.delay.mean, "time") if queue.delay else "no packet"
-    used = f", {format_quantity(queue.used.mean, 'ratio')} used" if queue.used else ""
-    return Cell(Grade.NONE, "", f"queue {delay}{used}")
-
-
-def _gather_judged(tiers: Sequence[TierFates]) -> list[tuple[str, str]]:
+def _gather_judged(tiers: Sequence[TierOutcome]) -> list[tuple[str, str]]:
     """Give each graded flow or group with the meaning of its number; one pair for each meaning."""
     return list(
         dict.fromkeys(
-            (name, fate.headline.about)
+            (name, fate.key_figure.about)
             for tier in tiers
             for name, fates in tier.people.items()
             for fate in fates
@@ -252,7 +242,7 @@ def _gather_judged(tiers: Sequence[TierFates]) -> list[tuple[str, str]]:
     )
 
 
-def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
+def _explain_matrix(grid: Grid, tiers: Sequence[TierOutcome]) -> str:
     count = max(map(count_seeds, tiers))
     results = [result for tier in tiers for result in tier.results if result]
     one_has = ONE_RUN_HAS if any(map(find_emulation, results)) else ONE_SEED_HAS
@@ -281,7 +271,7 @@ def _explain_matrix(grid: Grid, tiers: Sequence[TierFates]) -> str:
     return " ".join(told)
 
 
-def _explain(grid: Grid, tiers: Sequence[TierFates]) -> str:
+def _explain(grid: Grid, tiers: Sequence[TierOutcome]) -> str:
     """Choose the figure that shows why: a grid's own, else the queue's delay, else a flow's."""
     if grid.is_several:
         return "grid"
@@ -294,8 +284,9 @@ def _explain(grid: Grid, tiers: Sequence[TierFates]) -> str:
         return "queue-delay"
     if fate.is_transfer:
         return "rates"
-    application = fate.party.worst.application
-    if application in _FIGURES:
-        return _FIGURES[application]
-    measures = find_application(application).measures
-    return next((kind.chart.name for kind, _ in measures if kind.chart), "delay")
+    if fate.is_real and not fate.is_round_trip:
+        return "delay"
+    for kind, _ in find_application(fate.party.worst.application).measures:
+        if figure := kind.figure or (kind.chart and kind.chart.name):
+            return figure
+    return "delay"

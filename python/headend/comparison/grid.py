@@ -10,56 +10,30 @@ choice.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headend.comparison.comparison import label_values
-from headend.design.factor import choose_main, name_path
-from headend.text.quantity import shorten_value
+from headend.design.design import Design
+from headend.design.factor import Factor, choose_main, name_path
+from headend.design.varying import label_values, shorten_labels
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
-
-#: The manifest's key for the name that a user gave to the run's value of the choice.
-CALLED = "choice"
 
 #: The label of a value that a run did not change from its scenario.
 AS_WRITTEN = "as written"
 
 
 @dataclass(frozen=True)
-class Axis:
-    """One axis of a comparison: what is varied.
-
-    Parameters
-    ----------
-    path
-        As ``--vary`` takes it; empty where runs differ in more than one way.
-    name
-        What sentences call it, such as ``queue`` or ``upstream rate``.
-    values
-        The values as labels, in order.
-    """
-
-    path: str
-    name: str
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Tier:
-    """The settings that are compared with each other.
+    """The settings that are compared with each other: one for each choice, None without its run.
 
-    Parameters
-    ----------
-    label
-        The tier's name, such as ``upstream rate 5 Mbit/s``; empty where there is only one tier.
-    variants
-        One setting for each choice, None where its run is missing. With several tiers, its label is
-        that of the choice.
+    The label is such as ``upstream rate 5 Mbit/s``; it is empty where there is only one tier. With
+    several, a setting's label is that of the choice.
     """
 
     label: str
@@ -73,20 +47,13 @@ class Tier:
 
 @dataclass(frozen=True, repr=False)
 class Grid:
-    """All settings of a comparison in their order.
+    """All settings of a comparison: columns of the choice's values, tiers of what is given.
 
-    Parameters
-    ----------
-    choice
-        The axis whose values are the columns.
-    given
-        The axes whose combinations are the tiers; empty where there is only one tier.
-    tiers
-        The tiers in the order of their axes' values; the first axis changes slowest.
+    The first of the given factors changes slowest. Nothing is given where there is only one tier.
     """
 
-    choice: Axis
-    given: tuple[Axis, ...]
+    choice: Factor
+    given: tuple[Factor, ...]
     tiers: tuple[Tier, ...]
 
     def __repr__(self) -> str:
@@ -101,11 +68,56 @@ class Grid:
 
 
 def find_grid(variants: Sequence[Variant]) -> Grid:
-    """Find the axes of a comparison in the settings of its runs.
+    """Find tiers and choices of a comparison: by its design, of loose runs by what was overridden.
 
     Settings make a grid where no two of them share all values, and more than half of the
     combinations are there: some may be missing because a run was stopped.
     """
+    settings = _read_design(variants) or _infer_settings(variants)
+    varied = {
+        path: labels
+        for path in settings[0]
+        if len(labels := tuple(dict.fromkeys(own[path] for own in settings))) > 1
+    }
+    places = [tuple(own[path] for path in varied) for own in settings]
+    is_grid = len(set(places)) == len(places) and 2 * len(places) > math.prod(
+        map(len, varied.values())
+    )
+    if len(varied) < 2 or not is_grid:
+        (path,) = varied if len(varied) == 1 else ("",)
+        labels = tuple(variant.label for variant in variants)
+        factor = Factor(path, name_path(path) if path else "setting", labels, labels)
+        return Grid(factor, (), (Tier("", tuple(variants)),))
+    chosen = choose_main(list(varied))
+    factors = {path: Factor(path, name_path(path), own, own) for path, own in varied.items()}
+    given = [path for path in varied if path != chosen]
+    by_place = dict(zip(places, variants, strict=True))
+    tiers = []
+    for labels in itertools.product(*(varied[path] for path in given)):
+        at = dict(zip(given, labels, strict=True))
+        own = [
+            replace(variant, label=label) if variant else None
+            for label in varied[chosen]
+            for variant in [by_place.get(tuple({**at, chosen: label}[path] for path in varied))]
+        ]
+        if any(own):
+            name = ", ".join(f"{factors[path].name} {label}" for path, label in at.items())
+            tiers.append(Tier(name, tuple(own)))
+    return Grid(factors[chosen], tuple(factors[path] for path in given), tuple(tiers))
+
+
+def _read_design(variants: Sequence[Variant]) -> list[dict[str, str]]:
+    """Give the labels of each setting by path, where all are of one design; else nothing."""
+    manifests = [variant.results[0].manifest for variant in variants]
+    design = manifests[0].get("design")
+    if not design or any(manifest.get("design") != design for manifest in manifests):
+        return []
+    paths = [factor.path for factor in Design.from_dict(design).factors]
+    return [dict(zip(paths, map(str, manifest["place"]), strict=True)) for manifest in manifests]
+
+
+def _infer_settings(variants: Sequence[Variant]) -> list[dict[str, str]]:
+    """Give what was overridden in each setting as labels by path, of runs that no design has."""
     settings = [
         {
             path: value
@@ -115,105 +127,44 @@ def find_grid(variants: Sequence[Variant]) -> Grid:
         }
         for variant in variants
     ]
-    paths = list(dict.fromkeys(path for own in settings for path in own))
-    varied = {
-        path: tuple(dict.fromkeys(own.get(path, "") for own in settings))
-        for path in paths
-        if len({own.get(path, "") for own in settings}) > 1
+    columns = {
+        path: shorten_labels([own.get(path, "") for own in settings])
+        for path in dict.fromkeys(path for own in settings for path in own)
     }
-    labels = tuple(variant.label for variant in variants)
-    places = [tuple(own.get(path, "") for path in varied) for own in settings]
-    combinations = math.prod(map(len, varied.values()))
-    is_grid = len(set(places)) == len(places) and 2 * len(places) > combinations
-    if len(varied) < 2 or not is_grid:
-        (path,) = varied if len(varied) == 1 else ("",)
-        axis = Axis(path, name_path(path) if path else "setting", labels)
-        return Grid(axis, (), (Tier("", tuple(variants)),))
-    chosen = choose_main(list(varied))
-    axes = {
-        path: Axis(path, name_path(path), tuple(_label(value) for value in values))
-        for path, values in varied.items()
-    }
-    names = _name_choices(variants, chosen, varied[chosen])
-    axes[chosen] = replace(axes[chosen], values=tuple(names.values()))
-    given = [path for path in varied if path != chosen]
-    order = list(varied)
-    found: dict[tuple[str, ...], dict[str, Variant]] = {}
-    for place, variant in zip(places, variants, strict=True):
-        tier = tuple(place[order.index(path)] for path in given)
-        found.setdefault(tier, {})[place[order.index(chosen)]] = variant
-    ranked = sorted(
-        found, key=lambda tier: [varied[path].index(tier[at]) for at, path in enumerate(given)]
-    )
-    tiers = (
-        Tier(
-            ", ".join(
-                f"{axes[path].name} {_label(value)}"
-                for path, value in zip(given, tier, strict=True)
-            ),
-            tuple(
-                replace(own, label=names[value]) if (own := found[tier].get(value)) else None
-                for value in varied[chosen]
-            ),
-        )
-        for tier in ranked
-    )
-    return Grid(axes[chosen], tuple(axes[path] for path in given), tuple(tiers))
-
-
-def _name_choices(variants: Sequence[Variant], path: str, values: Sequence[str]) -> dict[str, str]:
-    """Name the values of the choice by a user's names for all of them, else as written."""
-    called: dict[str, str] = {}
-    for variant in variants:
-        manifest = variant.results[0].manifest
-        if name := manifest.get(CALLED):
-            called.setdefault(dict(manifest.get("overrides", [])).get(path, ""), str(name))
-    names = {value: called.get(value) or _label(value) for value in values}
-    is_distinct = len(set(names.values())) == len(names)
-    return names if is_distinct else {value: _label(value) for value in values}
+    return [
+        {path: labels[number] or AS_WRITTEN for path, labels in columns.items()}
+        for number in range(len(settings))
+    ]
 
 
 def name_choices(grid: Grid, names: Sequence[str]) -> None:
-    """Rename the values of a grid's choice, in its runs and so wherever they are shown.
-
-    Parameters
-    ----------
-    grid
-        With several tiers.
-    names
-        One for each value, in order.
-    """
-    called = dict(zip(grid.choice.values, names, strict=True))
-    for tier in grid.tiers:
-        for own in tier.present:
-            for result in own.results:
-                result.manifest[CALLED] = called[own.label]
-                setting = dict(result.manifest.get("overrides", []))
-                varied = [axis.path for axis in (*grid.given, grid.choice)]
-                result.label = label_values(
-                    [
-                        (path, called[own.label] if path == grid.choice.path else setting[path])
-                        for path in setting
-                        if path in varied
-                    ]
-                )
+    """Rename the values of a grid's choice, in its runs and so wherever they are shown."""
+    called = dict(zip(grid.choice.labels, names, strict=True))
+    variants = [variant for tier in grid.tiers for variant in tier.present]
+    settings = _read_design(variants) or _infer_settings(variants)
+    renamed = replace(grid.choice, labels=tuple(names))
+    factors = {factor.path: factor for factor in (*grid.given, renamed)}
+    paths = [path for path in settings[0] if path in factors]
+    seeds = dict.fromkeys(seed for variant in variants for seed in variant.seeds)
+    design = Design(tuple((factors[path],) for path in paths), tuple(seeds)).to_dict()
+    for variant, setting in zip(variants, settings, strict=True):
+        place = {**setting, grid.choice.path: called[variant.label]}
+        for result in variant.results:
+            result.manifest |= {"design": design, "place": [place[path] for path in paths]}
+            result.label = label_values([(path, place[path]) for path in paths])
 
 
-def name_axes(axes: Sequence[Axis]) -> str:
-    """Name some axes; a beginning that all names share is written once.
+def name_factors(factors: Sequence[Factor]) -> str:
+    """Name some factors; a beginning that all names share is written once.
 
     Examples
     --------
     >>> paths = ("flow.near.tcp.congestion", "flow.far.tcp.congestion")
-    >>> name_axes([Axis(path, name_path(path), ()) for path in paths])
+    >>> name_factors([Factor(path, name_path(path), (), ()) for path in paths])
     'congestion control of near and far'
     """
-    parted = [axis.name.partition(" of ") for axis in axes]
+    parted = [factor.name.partition(" of ") for factor in factors]
     firsts = {first for first, _, of in parted if of}
-    if len(axes) > 1 and len(firsts) == 1 and all(of for _, _, of in parted):
+    if len(factors) > 1 and len(firsts) == 1 and all(of for _, _, of in parted):
         return f"{firsts.pop()} of {join_names([of for _, _, of in parted])}"
-    return join_names([axis.name for axis in axes])
-
-
-def _label(value: str) -> str:
-    return shorten_value(value) or AS_WRITTEN
+    return join_names([factor.name for factor in factors])

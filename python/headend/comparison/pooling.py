@@ -28,34 +28,22 @@ _ADDED = ("count",)
 
 @dataclass(repr=False)
 class Pooled(Record):
-    """A result over several seeds.
-
-    Parameters
-    ----------
-    runs
-        The run of each seed; the first is of a seed that all settings have.
-    """
+    """A result over several seeds; the first run is of a seed that all settings have."""
 
     runs: tuple[Record, ...] = ()
 
 
 def pool_runs(runs: Sequence[Record]) -> Record:
-    """Make one result of the runs of one setting; a single run stays as it is.
-
-    Parameters
-    ----------
-    runs
-        Runs of one label with different seeds; at least one.
-    """
+    """Make one result of the runs of one setting; a single run stays as it is."""
     first = runs[0]
     if len(runs) == 1:
         return first
     # Pages use a pooled result several times. The key has the identity of each run: to hash its
     # tables would be slow.
     key = (pool_runs, *map(id, runs))
-    if key not in first.found:
-        first.found[key] = _pool(runs)
-    pooled: Record = first.found[key]
+    if key not in first.cache:
+        first.cache[key] = _pool(runs)
+    pooled: Record = first.cache[key]
     return pooled
 
 
@@ -117,11 +105,6 @@ def average_tables(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Give the mean of each number over tables whose rows are identified by their text columns.
 
     NaN does not count. Whole numbers stay whole; counts are added.
-
-    Parameters
-    ----------
-    frames
-        With the same columns.
 
     Examples
     --------

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from headend.analysis.bottleneck import find_shared_bottleneck
+from headend.analysis.estimate import BOUNDS, Bounds
 from headend.analysis.fairness import measure_evenness, measure_fairness
 from headend.analysis.queues import weigh_queues
-from headend.comparison.estimate import BOUNDS, Bounds
-from headend.comparison.ties import average, is_tie
+from headend.analysis.ties import average, is_tie
 from headend.engine.description import REAL, describe, list_applications
 from headend.scenario.groups import Group, find_groups, label_member
 from headend.text.quantity import Kind
@@ -26,17 +26,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Figure:
-    """What is measured.
+class ScoredMetric:
+    """What is measured of a flow, a group, a queue or a run.
 
     Parameters
     ----------
     subject
         Of whom.
-    name
-        What it is called.
-    kind
-        What it is a quantity of.
     rising
         Whether more is better.
     range
@@ -58,7 +54,7 @@ class Figure:
 #: What shares and Jain's indices reach from and to.
 SHARE = BOUNDS["ratio"]
 
-#: Figures of the queue that runs are compared by: name, column, unit, whether more is better.
+#: Metrics of the queue that runs are compared by: name, column, kind, whether more is better.
 _OF_QUEUE: tuple[tuple[str, str, Kind, bool], ...] = (
     ("delay p50", "delay_p50_ns", "time", False),
     ("delay p99", "delay_p99_ns", "time", False),
@@ -68,7 +64,7 @@ _OF_QUEUE: tuple[tuple[str, str, Kind, bool], ...] = (
 )
 
 
-def score_runs(results: Sequence[Record]) -> list[dict[Figure, float]]:
+def score_runs(results: Sequence[Record]) -> list[dict[ScoredMetric, float]]:
     """Give the figures of each run; unmeasured ones are NaN, others are not there."""
     groups = find_groups(*(result.flows["flow"].unique(maintain_order=True) for result in results))
     queue = find_shared_bottleneck(results)
@@ -77,12 +73,11 @@ def score_runs(results: Sequence[Record]) -> list[dict[Figure, float]]:
 
 def _score(
     result: Record, groups: Mapping[str, Group], queue: str | None
-) -> Iterator[tuple[Figure, float]]:
+) -> Iterator[tuple[ScoredMetric, float]]:
     import polars as pl
 
-    order = {
-        name: place for place, name in enumerate(result.flows["flow"].unique(maintain_order=True))
-    }
+    flows = result.flows["flow"].unique(maintain_order=True)
+    order = {name: number for number, name in enumerate(flows)}
     places = pl.col("flow").replace_strict(order, return_dtype=pl.Int64)
     measures = sorted(describe().measures.values(), key=lambda own: (own.place, own.name))
     for measure in measures:
@@ -94,7 +89,7 @@ def _score(
                 .agg(value=worst.min() if measure.is_rising else worst.max())
                 .sort(places)
             )
-            shape = Figure("", title, measure.quantity, measure.is_rising, measure.range)
+            shape = ScoredMetric("", title, measure.quantity, measure.is_rising, measure.range)
             yield from _score_flows(rows, groups, shape)
     data = result.flows.filter((pl.col("carries") == "data") & (pl.col("packets_sent") > 0))
     bulk = (
@@ -102,7 +97,9 @@ def _score(
         .group_by("flow")
         .agg(value=pl.col("goodput_bps").sum())
     )
-    yield from _score_flows(bulk.sort(places), groups, Figure("", "goodput", "rate", rising=True))
+    yield from _score_flows(
+        bulk.sort(places), groups, ScoredMetric("", "goodput", "rate", rising=True)
+    )
     # Beside these, a flow's delay and loss still say something of it.
     beside_delay = [own for measure in measures if measure.is_beside_delay for own in measure.names]
     scores = result.measures.filter(~pl.col("measure").is_in(beside_delay))
@@ -114,7 +111,7 @@ def _score(
         ("lost", "loss_ratio", "ratio"),
     ):
         rows = silent.group_by("flow").agg(value=pl.col(column).fill_nan(None).max())
-        shape = Figure("", name, kind)  # type: ignore[arg-type]
+        shape = ScoredMetric("", name, kind)  # type: ignore[arg-type]
         yield from _score_flows(rows.sort(places), groups, shape)
     yield from _score_queue(result, queue)
     shares = measure_fairness(result)
@@ -124,16 +121,19 @@ def _score(
         if share.members > 1 and beside:
             label = f"{share.group} ×{share.members}"
             index = math.nan if share.jain_index is None else share.jain_index
-            yield Figure(label, "Jain's index within", "number", rising=True, range=SHARE), index
+            yield (
+                ScoredMetric(label, "Jain's index within", "number", rising=True, range=SHARE),
+                index,
+            )
     for direction, index in measure_evenness(result).items():
         if not math.isnan(index):
             name = f"Jain's fairness index, {direction}"
-            yield Figure("run", name, "number", rising=True, range=SHARE), index
+            yield ScoredMetric("run", name, "number", rising=True, range=SHARE), index
 
 
 def _score_flows(
-    rows: pl.DataFrame, groups: Mapping[str, Group], shape: Figure
-) -> Iterator[tuple[Figure, float]]:
+    rows: pl.DataFrame, groups: Mapping[str, Group], shape: ScoredMetric
+) -> Iterator[tuple[ScoredMetric, float]]:
     """Give a figure of the given shape for each flow and group."""
     missing = -math.inf if shape.rising else math.inf
     gathered: dict[str, list[float]] = {}
@@ -155,19 +155,19 @@ def _known(value: float) -> float:
     return value if math.isfinite(value) else math.nan
 
 
-def _score_queue(result: Record, queue: str | None) -> Iterator[tuple[Figure, float]]:
+def _score_queue(result: Record, queue: str | None) -> Iterator[tuple[ScoredMetric, float]]:
     import polars as pl
 
     rows = weigh_queues(result).filter(pl.col("queue") == pl.lit(queue)).to_dicts()
     for row in rows:
         for name, column, kind, rising in _OF_QUEUE:
-            yield Figure(f"queue {queue}", name, kind, rising), float(row[column])
+            yield ScoredMetric(f"queue {queue}", name, kind, rising), float(row[column])
 
 
 Mark = Literal["best", "worst", ""]
 
 
-def mark_values(values: Sequence[Mapping[int, float]], figure: Figure) -> list[Mark]:
+def mark_values(values: Sequence[Mapping[int, float]], metric: ScoredMetric) -> list[Mark]:
     """Mark the best variants and, of three or more, the worst.
 
     The best one and all that tie with it are best. The worst one, and those that tie with it but
@@ -177,13 +177,11 @@ def mark_values(values: Sequence[Mapping[int, float]], figure: Figure) -> list[M
     Parameters
     ----------
     values
-        Of each variant, by seed; none where it has not got the figure.
-    figure
-        What was measured.
+        Of each variant, by seed; none where it has not got the metric.
 
     Examples
     --------
-    >>> delay = Figure("queue", "delay p50", "time")
+    >>> delay = ScoredMetric("queue", "delay p50", "time")
     >>> mark_values([{1: 90e6}, {1: 12.1e6}, {1: 12e6}], delay)
     ['worst', 'best', 'best']
     >>> mark_values([{1: 90e6}, {1: 91e6}, {1: 90e6}], delay)
@@ -193,14 +191,14 @@ def mark_values(values: Sequence[Mapping[int, float]], figure: Figure) -> list[M
     known = [mean for mean in means if not math.isnan(mean)]
     if len(known) < 2:
         return [""] * len(values)
-    pick, opposite = (max, min) if figure.rising else (min, max)
+    pick, opposite = (max, min) if metric.rising else (min, max)
     best = values[means.index(pick(known))]
-    is_best = [is_tie(own, best, figure.kind, figure.range) for own in values]
+    is_best = [is_tie(own, best, metric.kind, metric.range) for own in values]
     if all(is_best):
         return [""] * len(values)
     missing = next((own for own, mean in zip(values, means, strict=True) if math.isnan(mean)), None)
     worst = values[means.index(opposite(known))] if missing is None else missing
-    is_as_bad = [is_tie(own, worst, figure.kind, figure.range) for own in values]
+    is_as_bad = [is_tie(own, worst, metric.kind, metric.range) for own in values]
     return [
         "best" if good else "worst" if len(values) > 2 and bad else ""
         for good, bad in zip(is_best, is_as_bad, strict=True)

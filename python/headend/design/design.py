@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,11 @@ class Point:
     def place(self) -> tuple[Value, ...]:
         """Its setting's label for each factor."""
         return self.setting.place
+
+    def to_columns(self, names: Sequence[str]) -> dict[str, Value]:
+        """Give what stands before its measures in a table, whose factors have these names."""
+        place = zip(names, self.place, strict=True)
+        return {"setting": self.setting.number, **dict(place), "seed": self.seed}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.emulation import write_exit
 from headend.emulation.programs import Host, Programs, list_hosts
 from headend.emulation.rows import Rows
 from headend.emulation.session import Session, Update, hand_on_signals
@@ -24,6 +23,7 @@ from headend.scenario.reach import Reach, read_allowed
 from headend.scenario.source import Overrides, Source, Text, read_scenario
 from headend.text.quantity import format_quantity
 from headend.text.wording import write_count
+from headend.wording.emulation import write_exit
 
 if TYPE_CHECKING:
     from headend.running.result import Result

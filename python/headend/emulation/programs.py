@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.engine.description import REAL
 from headend.errors import InputError, suggest
 from headend.text.wording import join_names, write_count
 
@@ -144,7 +145,7 @@ def tell_hosts(
         # Programs look for the network's hosts; a name alone leads to the IPv4 address.
         other = "" if host.is_customer else f" ({host.name}.ip6: {host.ipv6})"
         texts.append(f"{host.name} {host.ipv4}{behind}{other}")
-    neighbours = sum(application != "real" for _, application in flows)
+    neighbours = sum(application != REAL for _, application in flows)
     count = write_count(neighbours, "neighbour") if neighbours else "no neighbours"
     return f"{', '.join(texts)}; {count}"
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from headend.analysis.lateness import find_emulation
 from headend.errors import InputError, take_path
 from headend.files import read_bytes
-from headend.running.experiment import Plan, keep_run, plan_run
+from headend.running.experiment import Plan, plan_run
+from headend.running.keeping import keep_run
 from headend.running.memory import measure_machine
 from headend.scenario.reach import Reach, read_allowed
 from headend.scenario.source import Loaded, Overrides, Text, write_overrides

@@ -10,6 +10,8 @@ from array import array
 from collections.abc import Collection, Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
+from headend.engine.description import list_discards
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -18,22 +20,7 @@ if TYPE_CHECKING:
 #: What a column holds; Polars takes these as its types String, Int64 and Float64.
 Kind = type[str] | type[int] | type[float]
 
-_DISCARDED = tuple(
-    f"discarded_{reason}"
-    for reason in (
-        "ack_thinned",
-        "congested",
-        "corrupted",
-        "filtered",
-        "flow_limit",
-        "forced",
-        "not_registered",
-        "overlimit",
-        "retry_limit",
-        "service_flow_deleted",
-        "unresponsive",
-    )
-)
+_DISCARDED = sorted(list_discards())
 _DELAYS = tuple(
     f"delay_{name}_ns" for name in ("mean", "min", "p50", "p90", "p95", "p99", "p999", "max")
 )

@@ -1,4 +1,4 @@
-"""What the engine says of its names: queues, applications, and what those measure."""
+"""What the engine says of its queues, applications, their measures, and reasons for discards."""
 
 from __future__ import annotations
 
@@ -82,6 +82,10 @@ class Measure:
         The figures by which runs are compared: a title and a statistic each.
     chart
         How its samples are drawn, if they are.
+    figure
+        The figure that shows what a person felt, if one does.
+    demand
+        What people demand of it: a statistic, and the worst grade that they are content with.
     """
 
     name: str
@@ -98,6 +102,8 @@ class Measure:
     place: int
     compared_by: tuple[tuple[str, str], ...]
     chart: Chart | None
+    figure: str | None
+    demand: tuple[str, str] | None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,14 +119,17 @@ class Application:
 
     Parameters
     ----------
+    direction
+        The direction in which it sends where a scenario gives none: ``up``, ``down`` or ``both``.
     properties
-        What sets it apart: ``adaptive``, ``bulk``, ``game``, ``greedy``, ``probe``, ``transfer``.
-        The engine's ``Property`` says what each means.
+        What sets it apart: ``adaptive``, ``bulk``, ``distant``, ``game``, ``greedy``, ``probe``,
+        ``transfer``. The engine's ``Property`` says what each means.
     measures
         What it can report, the most telling first: a kind, and the direction where it has one.
     """
 
     name: str
+    direction: str
     properties: frozenset[str]
     measures: tuple[tuple[Measure, Direction | None], ...]
 
@@ -161,12 +170,48 @@ class Queue:
 
 
 @dataclass(frozen=True)
+class Reason:
+    """Why packets are discarded.
+
+    Parameters
+    ----------
+    by
+        Who does it: ``room``, ``share`` or ``law`` of a queue; ``thinning``, ``path`` or ``bar``.
+        The engine's ``DroppedBy`` says what each means.
+    label
+        For the legend of a figure.
+    what
+        As a clause.
+    look
+        Where a queue loses many for it: what that means, or what to look at.
+    look_of_tcp
+        The same where they are TCP's, which slows down for it; empty where it does not.
+    barred
+        Why a flow's packets do not arrive, where no queue lost them; else empty.
+    """
+
+    name: str
+    by: str
+    label: str
+    what: str
+    look: str
+    look_of_tcp: str
+    barred: str
+
+    @property
+    def column(self) -> str:
+        """The column that counts them in tables."""
+        return f"discarded_{self.name}"
+
+
+@dataclass(frozen=True)
 class Description:
     """All that the engine says, by name."""
 
     queues: Mapping[str, Queue]
     applications: Mapping[str, Application]
     measures: Mapping[str, Measure]
+    reasons: Mapping[str, Reason]
 
 
 @functools.cache
@@ -179,6 +224,7 @@ def describe() -> Description:
     applications = [
         Application(
             item["name"],
+            item["direction"],
             frozenset(item["properties"]),
             tuple((measures[name], way) for name, way in item["measures"]),
         )
@@ -189,6 +235,7 @@ def describe() -> Description:
         {queue.name: queue for queue in queues},
         {application.name: application for application in applications},
         measures,
+        {item["name"]: _read(Reason, item) for item in content["discards"]},
     )
 
 
@@ -201,7 +248,7 @@ def find_application(name: str) -> Application:
 
     Results of another engine may name one that this engine does not know: it reports nothing.
     """
-    return describe().applications.get(name) or Application(name, frozenset(), ())
+    return describe().applications.get(name) or Application(name, "both", frozenset(), ())
 
 
 def find_queue(name: str) -> Queue:
@@ -215,6 +262,18 @@ def find_queue(name: str) -> Queue:
 def list_applications(trait: str) -> list[str]:
     """List the applications with a property, such as ``game``."""
     return [app.name for app in describe().applications.values() if trait in app.properties]
+
+
+def list_discards(*by: str) -> list[str]:
+    """List the columns that count discards, in the order of figures: all, or those by some only.
+
+    Examples
+    --------
+    >>> list_discards("room", "share")
+    ['discarded_overlimit', 'discarded_flow_limit']
+    """
+    reasons = describe().reasons.values()
+    return [reason.column for reason in reasons if not by or reason.by in by]
 
 
 def name_measure(metric: str, direction: str) -> str:
@@ -235,12 +294,13 @@ def _read_measure(item: Mapping[str, Any]) -> Measure:
             **item,
             "range": item["range"] and tuple(item["range"]),
             "compared_by": tuple(map(tuple, item["compared_by"])),
+            "demand": item["demand"] and tuple(item["demand"]),
             "chart": item["chart"] and _read(Chart, item["chart"]),
         },
     )
 
 
-_Read = TypeVar("_Read", Chart, Measure, Queue)
+_Read = TypeVar("_Read", Chart, Measure, Queue, Reason)
 
 
 def _read(kind: type[_Read], item: Mapping[str, Any]) -> _Read:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
-from headend.comparison.caveats import tell_caveats_of
 from headend.comparison.comparison import Variant, compare_figures, gather_variants
-from headend.comparison.fates import judge_grid
 from headend.comparison.grid import find_grid
+from headend.comparison.notes import tell_caveats_of
+from headend.comparison.outcomes import judge_grid
 from headend.figures import (
     air,
     delay,

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from headend.comparison.comparison import Row, Variant
-from headend.comparison.estimate import format_difference
+from headend.analysis.estimate import format_difference
+from headend.comparison.comparison import MetricRow, Variant
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import colour, fade, highlight, log_axis, log_scale, make_chart
@@ -19,7 +19,7 @@ from headend.figures.theme import colour, fade, highlight, log_axis, log_scale, 
 FURTHEST = 1000.0
 
 
-def draw_differences(variants: Sequence[Variant], rows: Sequence[Row]) -> Figure | None:
+def draw_differences(variants: Sequence[Variant], rows: Sequence[MetricRow]) -> Figure | None:
     """Draw figures as multiples of the first variant's, where seeds give an interval."""
     points = [point for row in rows for point in _compare(variants, row)]
     if not points or max(len(variant.results) for variant in variants) < 2:
@@ -36,11 +36,11 @@ def draw_differences(variants: Sequence[Variant], rows: Sequence[Row]) -> Figure
     )
 
 
-def _compare(variants: Sequence[Variant], row: Row) -> Iterator[dict[str, Any]]:
+def _compare(variants: Sequence[Variant], row: MetricRow) -> Iterator[dict[str, Any]]:
     base = row.cells[0]
     if base is None or not base.estimate.mean > 0:
         return
-    level, figure = base.estimate.mean, row.figure
+    level, metric = base.estimate.mean, row.metric
     for slot, (variant, cell) in enumerate(zip(variants, row.cells, strict=True)):
         difference = cell.difference if cell else None
         if difference is None or math.isnan(difference.half):
@@ -49,13 +49,13 @@ def _compare(variants: Sequence[Variant], row: Row) -> Iterator[dict[str, Any]]:
             1 + change / level for change in (difference.low, difference.mean, difference.high)
         )
         yield {
-            "figure": f"{figure.subject}: {figure.name}{' ↑' if figure.rising else ''}",
+            "figure": f"{metric.subject}: {metric.name}{' ↑' if metric.rising else ''}",
             "series": variant.label,
             "slot": slot,
             "low": low,
             "ratio": middle,
             "high": high,
-            "difference": format_difference(difference, figure.kind, row.unit, level),
+            "difference": format_difference(difference, metric.kind, row.unit, level),
         }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from headend.analysis.grading import describe_de_jitter
+from headend.analysis.quality import read_de_jitter
 from headend.comparison.pooling import list_runs
 from headend.engine.description import REAL, Chart, Measure, describe
 from headend.figures import vegalite as vl
@@ -37,6 +37,7 @@ from headend.figures.thinning import has_band, merge_samples, note_seeds
 from headend.results.record import Record
 from headend.scenario.groups import Group
 from headend.text.quantity import parse_quantity
+from headend.wording.flows import name_de_jitter
 
 #: Samples drawn per flow; of more, evenly chosen ones.
 MOST_SAMPLES = 400
@@ -46,21 +47,6 @@ PING_TIMEOUT_NS = 5e9
 
 #: The round trip that games ask for.
 GAMES_MS = 130
-
-#: The engine's reasons for a discard, in words.
-REASONS = {
-    "discarded_ack_thinned": "acknowledgement thinned out",
-    "discarded_overlimit": "buffer full",
-    "discarded_congested": "dropped by the AQM",
-    "discarded_corrupted": "lost on the path beyond",
-    "discarded_filtered": "forbidden by a classifier",
-    "discarded_flow_limit": "flow's share full",
-    "discarded_not_registered": "modem not registered",
-    "discarded_retry_limit": "retries used up",
-    "discarded_service_flow_deleted": "service flow deleted",
-    "discarded_unresponsive": "unresponsive flow",
-    "discarded_forced": "average queue above the upper threshold",
-}
 
 
 def draw_voice(results: Sequence[Record]) -> Figure | None:
@@ -75,7 +61,7 @@ def draw_voice(results: Sequence[Record]) -> Figure | None:
         buffer: None
         for result in results
         for flow in result.flows["flow"].unique(maintain_order=True)
-        if (buffer := describe_de_jitter(result, flow))
+        if (buffer := name_de_jitter(read_de_jitter(result, flow)))
     }
     receiver = (
         f" The receiver has {' or '.join(buffers)}: a packet that comes after its turn to be played"
@@ -253,7 +239,8 @@ def draw_loss(results: Sequence[Record]) -> Figure | None:
 def _count_losses(result: Record, groups: Mapping[str, Group]) -> Iterator[dict[str, Any]]:
     """Count what each flow or group lost, by reason."""
     rows, _ = join_keys(result.flows, name_flow_keys(result, groups), groups)
-    reasons = [name for name in REASONS if name in rows.columns]
+    labels = {reason.column: reason.label for reason in describe().reasons.values()}
+    reasons = [name for name in labels if name in rows.columns]
     for row in (
         rows.group_by("key", maintain_order=True)
         .agg(pl.col("packets_sent", *reasons).sum())
@@ -264,7 +251,7 @@ def _count_losses(result: Record, groups: Mapping[str, Group]) -> Iterator[dict[
                 yield {
                     "flow": row["key"],
                     "run": result.label,
-                    "reason": REASONS[reason],
+                    "reason": labels[reason],
                     "count": row[reason],
                     "share": row[reason] / row["packets_sent"] if row["packets_sent"] else None,
                 }
@@ -456,7 +443,7 @@ def _draw_lost(missing: pl.DataFrame, rows: pl.DataFrame) -> vl.Chart:
 
 
 def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = None) -> vl.Chart:
-    reasons = list(REASONS.values())
+    reasons = [reason.label for reason in describe().reasons.values()]
     present = [reason for reason in reasons if reason in rows["reason"].to_list()]
     names = list(order or rows[by].unique(maintain_order=True))
     tones = [REASON_TONES[number % len(REASON_TONES)] for number in range(len(reasons))]

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from headend.comparison.choosing import find_main
-from headend.comparison.fates import Fate, TierFates
 from headend.comparison.grid import Grid
+from headend.comparison.outcomes import FlowOutcome, TierOutcome
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel, make_figure
 from headend.figures.theme import (
@@ -43,7 +43,7 @@ _UNITS: dict[Kind, tuple[float, str]] = {
 WIDE = 20.0
 
 
-def draw_grid(grid: Grid, tiers: Sequence[TierFates]) -> Figure | None:
+def draw_grid(grid: Grid, tiers: Sequence[TierOutcome]) -> Figure | None:
     """Draw each flow's or group's number by tier, a point for each choice; most changed first."""
     main = find_main(tiers)
     names = list(dict.fromkeys(name for tier in tiers for name in tier.people))
@@ -70,7 +70,7 @@ def draw_grid(grid: Grid, tiers: Sequence[TierFates]) -> Figure | None:
     )
 
 
-def _draw_person(grid: Grid, tiers: Sequence[TierFates], name: str) -> Iterator[Panel]:
+def _draw_person(grid: Grid, tiers: Sequence[TierOutcome], name: str) -> Iterator[Panel]:
     """Draw the number of one flow or group; of several kinds of number, the first."""
     fates = [fate for tier in tiers for fate in tier.people.get(name, ()) if fate]
     first = fates[0]
@@ -81,24 +81,26 @@ def _draw_person(grid: Grid, tiers: Sequence[TierFates], name: str) -> Iterator[
             if fate and (values := _read(fate, first)):
                 rows.append(_shape_row(tier.tier.label, choice, slot, values, first.kind))
     if rows:
-        about = f"of {len(first.party.findings)} suffer" if first.is_count else first.headline.about
+        about = (
+            f"of {len(first.party.findings)} suffer" if first.is_count else first.key_figure.about
+        )
         ends = first.bounds if first.kind == "number" and not first.is_count else None
         chart = _draw(pl.DataFrame(rows), grid, about + _UNITS[first.kind][1], first.kind, ends)
         yield Panel(name, chart, f"{name} by tier")
 
 
-def _read(fate: Fate, first: Fate) -> Sequence[float]:
+def _read(fate: FlowOutcome, first: FlowOutcome) -> Sequence[float]:
     """Give mean, low and high of the number that grades ``first``; empty if not measured."""
-    if fate.is_count or fate.headline.about == first.headline.about:
+    if fate.is_count or fate.key_figure.about == first.key_figure.about:
         estimate = fate.estimate
         return (estimate.mean, estimate.low, estimate.high) if estimate else ()
-    for headline in fate.party.worst.headlines:
-        if headline.about == first.headline.about:
-            return () if headline.value is None else (headline.value, math.nan, math.nan)
+    for key_figure in fate.party.worst.key_figures:
+        if key_figure.about == first.key_figure.about:
+            return () if key_figure.value is None else (key_figure.value, math.nan, math.nan)
     return ()
 
 
-def _draw_queue(grid: Grid, tiers: Sequence[TierFates]) -> Iterator[Panel]:
+def _draw_queue(grid: Grid, tiers: Sequence[TierOutcome]) -> Iterator[Panel]:
     rows = []
     for tier in tiers:
         for slot, (choice, queue) in enumerate(zip(grid.choice.values, tier.queues, strict=True)):

@@ -5,15 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from headend.errors import InputError, refuse_unfit, take_path
-from headend.recommendation.folder import load_recommendation
-from headend.recommendation.result import Recommendation
+from headend.recommendation.result import Recommendation, load_recommendation
 from headend.results.record import read_manifest
-from headend.running.comparison import (
-    Comparison,
-    load_missing_seeds,
-    load_results,
-    load_unfinished,
-)
+from headend.running.comparison import Comparison, load_comparison
 from headend.running.result import Result
 from headend.sweeps.result import SweepResult, load_sweep
 
@@ -69,12 +63,4 @@ def _load(folder: Path) -> Result | Comparison | SweepResult | Recommendation:
             f"{folder}: expected the results of a run, a comparison, a sweep or a recommendation,"
             f" found a {kind}; headend.export_tables writes its tables"
         )
-    results = load_results([folder])
-    return Comparison(
-        results,
-        str(manifest.get("name", folder.name)),
-        str(manifest.get("title", "")),
-        folder,
-        load_unfinished([folder]),
-        load_missing_seeds([folder], results),
-    )
+    return load_comparison([folder])

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from headend.comparison.board import NAME as FIGURES
 from headend.comparison.board import tabulate_figures
-from headend.comparison.caveats import tell_unfinished
 from headend.comparison.comparison import gather_variants
+from headend.comparison.notes import tell_unfinished
 from headend.errors import InputError, take_path
 from headend.results.experiment import RESULTS, SUMMARY
 from headend.results.export import flatten_value, gather_tables, write_tables

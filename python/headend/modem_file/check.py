@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice
 
 from headend.modem_file.document import read_document
-from headend.modem_file.finding import SEVERITIES, Finding, Rule
+from headend.modem_file.finding import SEVERITIES, Finding, Rule, list_rules
 from headend.modem_file.integrity import verify
 from headend.modem_file.rules import (
     aqm,
@@ -21,31 +21,12 @@ from headend.modem_file.rules import (
 from headend.modem_file.rules.integrity import check_mics
 from headend.modem_file.settings import Settings, read_settings
 
-#: The rules for the files of modems, in the order of equally grave findings.
-RULES = (
-    *structure.RULES,
-    *buffer.RULES,
-    *aqm.RULES,
-    *rates.RULES,
-    *scheduling.RULES,
-    *classifiers.RULES,
-    *low_latency.RULES,
-)
-
-
-#: Rules that find absent TLVs. In a file that is cut short, these TLVs may have stood behind the
-#: cut.
-OF_WHOLE_FILES = (
-    structure.mandatory_is_absent,
-    structure.mic_is_absent,
-    classifiers.flow_is_absent,
-    classifiers.flow_gets_nothing,
-    low_latency.aggregate_is_absent,
-    low_latency.low_latency_flow_is_absent,
-    low_latency.aggregate_has_no_flow,
-    low_latency.cmts_does_not_hear,
-    low_latency.nothing_is_classified,
-)
+#: The rules, in the order of equally grave findings.
+RULES = [
+    own
+    for module in (structure, buffer, aqm, rates, scheduling, classifiers, low_latency)
+    for own in list_rules(module)
+]
 
 #: The most findings that are given of one rule; a file with more is broken throughout.
 MOST_TOLD = 100
@@ -71,12 +52,14 @@ def check(data: bytes, secret: bytes | None = None, *, is_unsigned: bool = False
     """
     document = read_document(data)
     settings = read_settings(document)
-    found = [finding for rule in structure.ANY_FILE for finding in _apply(rule, settings)]
-    if document.is_modem:
-        found += check_mics(verify(data, secret))
-        possible = RULES if is_unsigned else (*structure.SIGNED, *RULES)
-        rules = [rule for rule in possible if not (document.is_cut and rule in OF_WHOLE_FILES)]
-        found += [finding for rule in rules for finding in _apply(rule, settings)]
+    scopes = ["any", *(["signed"] if not is_unsigned else []), "modem"]
+    found: list[Finding] = []
+    for scope in scopes if document.is_modem else ["any"]:
+        for rule in RULES:
+            if rule.scope == scope and not (document.is_cut and rule.is_of_whole):
+                found += _apply(rule, settings)
+        if scope == "any" and document.is_modem:
+            found += check_mics(verify(data, secret))
     named = [
         replace(finding, name=document.name(finding.path)) if finding.path else finding
         for finding in found
@@ -86,7 +69,7 @@ def check(data: bytes, secret: bytes | None = None, *, is_unsigned: bool = False
 
 def _apply(rule: Rule, settings: Settings) -> Iterator[Finding]:
     """Give the first findings of a rule, and one that says so if there are more."""
-    findings = rule(settings)
+    findings = rule.apply(settings)
     last = None
     for last in islice(findings, MOST_TOLD):
         yield last

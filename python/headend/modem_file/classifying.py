@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headend.modem_file.document import Tlv
-from headend.modem_file.words import DIRECTIONS, write_name, write_value
+from headend.modem_file.words import DIRECTIONS
 from headend.text.wording import join_names
 
 #: The direction of classifiers by their TLV. Those of TLV 60 drop the packets that they match.
 CLASSIFIERS = {22: "up", 23: "down", 60: "up"}
-DROP = 60
 
 #: Sub-TLVs that say what a classifier matches.
 CRITERIA = (9, 10, 11, 12, 13, 14, 15, 16, 17)
@@ -39,44 +38,29 @@ class Classifier:
 
     Parameters
     ----------
-    direction
-        ``up`` or ``down``.
-    tlv
-        Its TLV.
+    drops
+        Whether it drops the packets that it matches.
+    reference
+        Its own number (.1).
+    flow
+        The reference of the service flow that it sends packets to (.3).
+    priority
+        Of several classifiers that match, the highest counts (.5).
+    is_active
+        Whether it is in use from the start (.6).
+    refused
+        The TLV for which a run refuses it or with which it never matches, and why, as a clause.
     """
 
+    path: str
     direction: str
     tlv: Tlv
-
-    @property
-    def path(self) -> str:
-        """Its TLV's path."""
-        return self.tlv.path
-
-    @property
-    def drops(self) -> bool:
-        """Whether it drops the packets that it matches."""
-        return self.tlv.type == DROP
-
-    @property
-    def reference(self) -> int | None:
-        """Its own number (.1)."""
-        return self._read(1)
-
-    @property
-    def flow(self) -> int | None:
-        """The reference of the service flow that it sends packets to (.3)."""
-        return None if self.drops else self._read(3)
-
-    @property
-    def priority(self) -> int:
-        """Its priority (.5): of several matching classifiers the highest counts. 0 if absent."""
-        return self._read(5) or 0
-
-    @property
-    def is_active(self) -> bool:
-        """Whether it is in use from the start (.6)."""
-        return self._read(6) != 0
+    drops: bool
+    reference: int | None
+    flow: int | None
+    priority: int
+    is_active: bool
+    refused: tuple[str, str] | None
 
     @property
     def name(self) -> str:
@@ -114,10 +98,6 @@ class Classifier:
             told.append("what a vendor defines" if told else "packets that a vendor defines")
         return join_names(told) or "all packets"
 
-    def _read(self, number: int) -> int | None:
-        found = self.tlv.get(number)
-        return found.number if found else None
-
 
 def _describe(tlv: Tlv) -> Iterator[str]:
     """Describe the conditions of one TLV."""
@@ -154,7 +134,7 @@ def _describe_ipv6(tlv: Tlv) -> Iterator[str]:
     if found := tlv.get(1):
         yield describe_tos(found.hex)
     if found := tlv.get(2):
-        yield f"flow label {write_value(found.shown, found.hex)}"
+        yield f"flow label {found.words}"
     if (number := _number(tlv, 3)) is not None and number != 256:
         yield PROTOCOLS.get(number, f"next header {number}")
     for way, address, prefix in (("from", 4, 5), ("to", 6, 7)):
@@ -241,8 +221,7 @@ def _describe_ports(low: int | None, high: int | None) -> str | None:
 
 
 def _describe_other(tlv: Tlv) -> str:
-    name = write_name(tlv.name) if tlv.name else f"TLV {tlv.tlv}"
-    return f"{name} {write_value(tlv.shown, tlv.hex)}"
+    return f"{tlv.called} {tlv.words}"
 
 
 def _number(tlv: Tlv, number: int) -> int | None:

@@ -7,23 +7,14 @@ everything else by its place among the TLVs of its type.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from itertools import chain, islice
 from typing import Any, Literal, TypeVar
 
 from headend.modem_file.classifying import CLASSIFIERS, Classifier
-from headend.modem_file.delay import (
-    Buffer,
-    find_aqm,
-    find_buffer,
-    find_protection,
-    find_ramp,
-    is_immediate_aqm,
-)
 from headend.modem_file.document import END, PAD, Document, Tlv, read_document
 from headend.modem_file.low_latency import (
-    find_coupling,
     tell_aggregate,
     tell_protection,
     tell_ramp,
@@ -32,8 +23,9 @@ from headend.modem_file.low_latency import (
 from headend.modem_file.settings import (
     AGGREGATES,
     FLOWS,
-    RATE_UNITS,
+    RATES,
     Aggregate,
+    Buffer,
     Bundle,
     ServiceFlow,
     Setting,
@@ -41,7 +33,7 @@ from headend.modem_file.settings import (
     read_settings,
 )
 from headend.modem_file.words import (
-    write_name,
+    DIRECTIONS,
     write_rate,
     write_size,
     write_time,
@@ -67,9 +59,9 @@ Kind = Literal[
 #: The CM MIC and the CMTS MIC.
 _MICS = {6: "CM MIC", 7: "CMTS MIC"}
 
-#: Rates of a flow by their sub-TLV, and the TLV of their unit.
-_RATES = {8: "sustained rate", 10: "reserved rate", 27: "peak rate"}
+#: The TLV of the unit of rates, and the keys of both.
 _UNIT = 41
+_RATE_KEYS = tuple(map(str, (*RATES, _UNIT)))
 
 #: Values of a flow by their types below the flow: their names in sentences, and the subject of a
 #: change.
@@ -123,13 +115,7 @@ class Change:
 
     def to_json(self) -> dict[str, Any]:
         """Give it as an object of JSON."""
-        return {
-            "kind": self.kind,
-            "path": self.path,
-            "text": self.text,
-            "old": self.old,
-            "new": self.new,
-        }
+        return asdict(self)
 
 
 def diff(old: bytes, new: bytes) -> list[Change]:
@@ -158,9 +144,9 @@ def compare(old: Document, new: Document) -> Iterator[Change]:
     before, after = read_settings(old), read_settings(new)
     found = chain(
         _compare_kind(old, new),
-        _compare_flows(before, after),
-        _compare_aggregates(before, after),
-        _compare_classifiers(before, after),
+        *(_compare_flows(before, after, way) for way in DIRECTIONS),
+        *(_compare_aggregates(before, after, way) for way in DIRECTIONS),
+        *(_compare_classifiers(before, after, number) for number in CLASSIFIERS),
         _compare_others(old, new),
     )
     changes = list(islice(found, MOST_TOLD))
@@ -180,57 +166,73 @@ def _compare_kind(old: Document, new: Document) -> Iterator[Change]:
         yield Change("setting", None, f"The file is {now}, before {was}.", was, now)
 
 
-def _compare_flows(before: Settings, after: Settings) -> Iterator[Change]:
-    for direction in ("up", "down"):
-        pairs = _match(before.list_flows(direction), after.list_flows(direction))
-        for was, now in pairs:
-            if was is None and now is not None:
-                told = _describe_flow(now, after)
-                text = (
-                    f"{capitalise(now.name)} is new{f': {told}' if told else ''} (TLV {now.path})."
-                )
-                yield Change("flow", now.path, text, None, told or now.name)
-            elif now is None and was is not None:
-                text = f"{capitalise(was.name)} is gone (TLV {was.path} of the old file)."
-                yield Change("flow", was.path, text, _describe_flow(was, before) or was.name, None)
-            elif was is not None and now is not None:
-                yield from _compare_flow(was, now, before, after)
+def _compare_flows(before: Settings, after: Settings, way: str) -> Iterator[Change]:
+    for was, now in _match(before.list_flows(way), after.list_flows(way)):
+        if was and now:
+            yield from _compare_flow(was, now)
+        elif one := was or now:
+            yield _tell_one("flow", one, _describe_flow(one), is_new=was is None)
 
 
-def _compare_flow(
-    was: ServiceFlow, now: ServiceFlow, before: Settings, after: Settings
-) -> Iterator[Change]:
+def _compare_aggregates(before: Settings, after: Settings, way: str) -> Iterator[Change]:
+    lists = ([one for one in both.aggregates if one.direction == way] for both in (before, after))
+    for was, now in _match(*lists):
+        if was and now:
+            yield from _compare_aggregate(was, now, after)
+        elif one := was or now:
+            told = tell_aggregate(one, after) if now else None
+            change = _tell_one("low_latency", one, "", is_new=was is None)
+            yield replace(change, text=f"{change.text} {told}") if told else change
+
+
+def _compare_classifiers(before: Settings, after: Settings, number: int) -> Iterator[Change]:
+    lists = (
+        [one for one in both.classifiers if one.tlv.type == number] for both in (before, after)
+    )
+    for was, now in _match(*lists):
+        if was is None or now is None:
+            if one := was or now:
+                yield _tell_one("classifier", one, one.describe(), is_new=was is None)
+        elif (old := was.describe()) != (new := now.describe()):
+            text = f"{capitalise(now.name)}: {old}; now {new} (TLV {now.path})."
+            yield Change("classifier", now.path, text, old, new)
+        else:
+            yield from _compare_inner(now.name, was.tlv, now.tlv, "classifier")
+
+
+def _tell_one(
+    kind: Kind, one: ServiceFlow | Aggregate | Classifier, told: str, *, is_new: bool
+) -> Change:
+    """Tell of one that is new or gone; of a flow that is gone, its settings are not in the text."""
+    words, more = told or one.name, f": {told}" if told else ""
+    if is_new:
+        text = f"{capitalise(one.name)} is new{more} (TLV {one.path})."
+        return Change(kind, one.path, text, None, words)
+    more = more if kind == "classifier" else ""
+    text = f"{capitalise(one.name)} is gone{more} (TLV {one.path} of the old file)."
+    return Change(kind, one.path, text, words, None)
+
+
+def _compare_flow(was: ServiceFlow, now: ServiceFlow) -> Iterator[Change]:
     changes = list(_compare_bundle(was, now))
-    effect = _tell_effect(find_buffer(was, before), find_buffer(now, after))
-    last = _find_cause(changes, find_buffer(was, before), find_buffer(now, after))
+    effect = _tell_effect(was.buffer, now.buffer)
+    last = _find_cause(changes, was.buffer, now.buffer)
     for place, change in enumerate(changes):
-        told = f"{change.text}: {effect}" if effect and place == last else change.text
-        yield _close(change, told)
+        yield _close(change, effect if place == last else None)
+    name = capitalise(now.name)
     if effect and last is None:
-        text = (
-            f"{capitalise(now.name)}: {effect}, since another TLV sets its rate or default buffer"
-        )
-        yield _close(Change("buffer", now.path, ""), text)
-    yield from _compare_aqm(was, now, before, after)
-    yield from _compare_ramp(was, now, before, after)
-
-
-def _compare_ramp(
-    was: ServiceFlow, now: ServiceFlow, before: Settings, after: Settings
-) -> Iterator[Change]:
-    """Describe the effect on a low-latency flow's marks: of thresholds or rates."""
-    if not (is_immediate_aqm(was, before) and is_immediate_aqm(now, after)):
-        return
-    if "off" in (find_aqm(was, before).state, find_aqm(now, after).state):
-        return
-    ramps = [find_ramp(was, before), find_ramp(now, after)]
-    old, new = map(tell_ramp, ramps)
-    if old != new:
-        threshold = now.maximum_threshold or now.ramp_exponent
-        path = threshold.path if threshold else now.path
-        earlier = f"{write_time(ramps[0].low)} and {write_time(ramps[0].high)}"
-        text = f"{capitalise(now.name)}: {new}; before from {earlier} on."
-        yield Change("aqm", path, text, old, new)
+        text = f"{name}: {effect}, since another TLV sets its rate or default buffer"
+        yield _close(Change("buffer", now.path, text))
+    if (was.aqm.state == "off") != (now.aqm.state == "off") and not now.is_unsolicited:
+        yield _tell_switched(was, now)
+    are_immediate = was.aqm.is_immediate and now.aqm.is_immediate
+    if are_immediate and "off" not in (was.aqm.state, now.aqm.state):
+        old, new = tell_ramp(was.ramp), tell_ramp(now.ramp)
+        if old != new:
+            threshold = now.maximum_threshold or now.ramp_exponent
+            earlier = f"{write_time(was.ramp.low)} and {write_time(was.ramp.high)}"
+            text = f"{name}: {new}; before from {earlier} on."
+            yield Change("aqm", threshold.path if threshold else now.path, text, old, new)
 
 
 def _find_cause(changes: Sequence[Change], was: Buffer | None, now: Buffer | None) -> int | None:
@@ -246,174 +248,115 @@ def _find_cause(changes: Sequence[Change], was: Buffer | None, now: Buffer | Non
     return told[-1] if told else None
 
 
-def _compare_aqm(
-    was: ServiceFlow, now: ServiceFlow, before: Settings, after: Settings
-) -> Iterator[Change]:
+def _tell_switched(was: ServiceFlow, now: ServiceFlow) -> Change:
     """Describe the effect on the delay where the AQM of a flow was turned off or on."""
-    old, new = find_aqm(was, before), find_aqm(now, after)
-    if (old.state == "off") == (new.state == "off") or now.is_unsolicited:
-        return
-    buffer = find_buffer(now, after)
+    buffer, load = now.buffer, now.load
     full = "the delay of a full buffer, which the file does not say"
     if buffer and buffer.delay is not None:
         full = f"the {write_time(buffer.delay)} of a full buffer of {write_size(buffer.size)}"
-    load = "upload" if now.direction == "up" else "download"
-    name = capitalise(now.name)
-    if new.state == "off":
-        paths = " and ".join(new.paths)
-        kept = write_time(old.target)
-        text = f"{name}: without AQM ({paths}) each {load} brings {full}, before about {kept}"
-        yield _close(Change("aqm", new.paths[0], "", "on", "off"), text)
-    else:
-        kept = write_time(new.target)
-        keeps = (
-            f"it keeps about {kept} beside each {load}, before {full}"
-            if new.state == "on"
-            else (
-                f"a modem with DOCSIS-PIE (3.1 and later) keeps about {kept} beside each {load},"
-                f" one without has {full}"
-            )
+    name, aqm = capitalise(now.name), now.aqm
+    if aqm.state == "off":
+        text = (
+            f"{name}: without AQM ({aqm.switches}) each {load} brings {full}, before about"
+            f" {write_time(was.aqm.target)}."
         )
-        text = f"{name}: its AQM is no longer off: {keeps}"
-        yield _close(Change("aqm", now.path, "", "off", new.state), text)
+        return Change("aqm", aqm.paths[0], text, "on", "off")
+    kept = f"keeps about {write_time(aqm.target)} beside each {load}"
+    keeps = (
+        f"it {kept}, before {full}"
+        if aqm.state == "on"
+        else f"a modem with DOCSIS-PIE (3.1 and later) {kept}, one without has {full}"
+    )
+    return Change("aqm", now.path, f"{name}: its AQM is no longer off: {keeps}.", "off", aqm.state)
 
 
-def _compare_aggregates(before: Settings, after: Settings) -> Iterator[Change]:
-    for direction in ("up", "down"):
-        olds = [one for one in before.aggregates if one.direction == direction]
-        news = [one for one in after.aggregates if one.direction == direction]
-        for was, now in _match(olds, news):
-            if was is None and now is not None:
-                text = f"{capitalise(now.name)} is new (TLV {now.path})."
-                if told := tell_aggregate(now, after):
-                    text = f"{text} {told}"
-                yield Change("low_latency", now.path, text, None, now.name)
-            elif now is None and was is not None:
-                text = f"{capitalise(was.name)} is gone (TLV {was.path} of the old file)."
-                yield Change("low_latency", was.path, text, was.name, None)
-            elif was is not None and now is not None:
-                for change in _compare_bundle(was, now):
-                    kind: Kind = "low_latency" if change.kind == "setting" else change.kind
-                    own = Change(kind, change.path, "", change.old, change.new)
-                    effect = _tell_low_latency(change, (was, before), (now, after))
-                    yield _close(own, f"{change.text}: {effect}" if effect else change.text)
+def _compare_aggregate(was: Aggregate, now: Aggregate, after: Settings) -> Iterator[Change]:
+    for change in _compare_bundle(was, now):
+        kind: Kind = "low_latency" if change.kind == "setting" else change.kind
+        yield _close(replace(change, kind=kind), _tell_low_latency(change, was, now, after))
 
 
 def _tell_low_latency(
-    change: Change, old: tuple[Aggregate, Settings], new: tuple[Aggregate, Settings]
+    change: Change, was: Aggregate, now: Aggregate, after: Settings
 ) -> str | None:
-    """Describe the effect of a change of low-latency encodings (42.5 to 42.10), or None."""
-    path = change.path or ""
-    number = path.rpartition(".42.")[2]
+    """Describe the effect of a change of 42.5 to 42.10, as a clause; None of any other change."""
+    number = (change.path or "").rpartition(".42.")[2]
     if number == "6":
-        return tell_weight(*new)
-    if number == "5":
-        factors = [find_coupling(one) / 10 for one, _ in (old, new)]
-        if not factors[1]:
-            return (
-                "the classic flow's AQM no longer marks low-latency packets, which take the rate"
-                " from classic flows"
-            )
+        return tell_weight(now)
+    if number == "5" and not now.couples:
         return (
-            f"a low-latency packet is marked with {factors[1]:g} times the base probability of the"
-            f" classic flow's AQM, before {factors[0]:g} times"
+            "the classic flow's AQM no longer marks low-latency packets, which take the rate from"
+            " classic flows"
         )
-    if number in ("7", "8", "9", "10"):
-        low = new[1].find_low(new[0])
-        return tell_protection(find_protection(new[0], low, new[1])) if low else None
-    return None
-
-
-def _compare_classifiers(before: Settings, after: Settings) -> Iterator[Change]:
-    for number in CLASSIFIERS:
-        olds = [one for one in before.classifiers if one.tlv.type == number]
-        news = [one for one in after.classifiers if one.tlv.type == number]
-        for was, now in _match(olds, news):
-            if was is None and now is not None:
-                told = now.describe()
-                text = f"{capitalise(now.name)} is new: {told} (TLV {now.path})."
-                yield Change("classifier", now.path, text, None, told)
-            elif now is None and was is not None:
-                told = was.describe()
-                text = f"{capitalise(was.name)} is gone: {told} (TLV {was.path} of the old file)."
-                yield Change("classifier", was.path, text, told, None)
-            elif was is not None and now is not None and was.tlv.hex != now.tlv.hex:
-                old, new = was.describe(), now.describe()
-                if old != new:
-                    text = f"{capitalise(now.name)}: {old}; now {new} (TLV {now.path})."
-                    yield Change("classifier", now.path, text, old, new)
-                else:
-                    yield from _compare_inner(now.name, was.tlv, now.tlv, "classifier")
+    if number == "5":
+        return (
+            f"a low-latency packet is marked with {now.couples / 10:g} times the base probability"
+            f" of the classic flow's AQM, before {was.couples / 10:g} times"
+        )
+    has_protection = number in ("7", "8", "9", "10") and now.queue_protection
+    return tell_protection(now.queue_protection) if has_protection else None
 
 
 def _compare_bundle(was: Bundle, now: Bundle) -> Iterator[Change]:
     """Compare the settings of two flows or aggregates. The sentences have no full stop yet."""
-    name = capitalise(now.name)
-    if was.tlv.hex == now.tlv.hex:
-        return
+    name, is_flow = capitalise(now.name), was.tlv.type in FLOWS
     yield from _compare_rates(name, was, now)
-    olds = {key: tlv for key, tlv in _leaves(was.tlv) if key not in _rate_keys()}
-    news = {key: tlv for key, tlv in _leaves(now.tlv) if key not in _rate_keys()}
-    for key in [*news, *(key for key in olds if key not in news)]:
-        old, new = olds.get(key), news.get(key)
-        if (old.hex if old else None) == (new.hex if new else None):
+    for key, old, new in compare_leaves(was.tlv, now.tlv):
+        if key in _RATE_KEYS:
             continue
-        yield _compare_value(name, was.tlv.type, key, old, new)
+        if key == "40.1" and is_flow:
+            states = [
+                "unsaid" if own is None else "on" if own.number == 0 else "off"
+                for own in (old, new)
+            ]
+            change = _tell_change("aqm", f"{name}: AQM", old, new, states)
+            yield replace(change, old=states[0], new=states[1])
+            continue
+        tlv = new or old or _never()
+        what, kind = _NAMED.get(key, (tlv.called, "setting"))
+        if key.startswith("42."):
+            kind = "low_latency"
+        words = [_write(one, key) for one in (old, new)]
+        yield _tell_change(kind, f"{name}: {what}", old, new, words)
+
+
+def _tell_change(
+    kind: Kind, what: str, old: Tlv | None, new: Tlv | None, words: Sequence[str]
+) -> Change:
+    """Tell of a value before and after; the sentence has no full stop yet."""
+    path = (new or old or _never()).path
+    before, after = words
+    text = f"{what} {before} → {after} (TLV {path})"
+    return Change(kind, path, text, before if old else None, after if new else None)
 
 
 def _compare_rates(name: str, was: Bundle, now: Bundle) -> Iterator[Change]:
-    unit = RATE_UNITS.get(now.rate_unit.value, 1) if now.rate_unit else 1
-    for number, what in _RATES.items():
-        old, new = (_find_rate(one, number) for one in (was, now))
-        if old is None and new is None:
+    for number, what in RATES.items():
+        old, new = was.get_rate(number), now.get_rate(number)
+        if not (one := new or old):
             continue
-        path = (new or old or _never()).path
-        before, after = (None if one is None else one.value for one in (old, new))
-        if before != after:
-            words = [_write_limit(one) for one in (before, after)]
-            text = f"{name}: {what} {words[0]} → {words[1]} (TLV {path})"
-            yield Change("rate", path, text, words[0], words[1])
-        elif old and new and old.tlv.hex != new.tlv.hex:
-            text = (
-                f"{name}: {what} is {_write_limit(after)} as before, now in units of"
-                f" {write_rate(unit)} (TLV {path})"
-            )
-            yield Change("form", path, text, _write_limit(before), _write_limit(after))
-    old_unit, new_unit = (one.tlv.get(_UNIT) for one in (was, now))
-    if (old_unit.hex if old_unit else "00") != (new_unit.hex if new_unit else "00"):
-        path = (new_unit or old_unit or _never()).path
-        units = [
-            write_value(tlv.meaning or tlv.shown, tlv.hex) if tlv else "none"
-            for tlv in (old_unit, new_unit)
+        before, after = (_write_limit(own) for own in (old, new))
+        if (old and old.value) != (new and new.value):
+            text = f"{name}: {what} {before} → {after} (TLV {one.path})"
+            yield Change("rate", one.path, text, before, after)
+        elif _hex(was.tlv.get(number)) != _hex(now.tlv.get(number)):
+            unit = write_rate(now.unit)
+            text = f"{name}: {what} is {after} as before, now in units of {unit} (TLV {one.path})"
+            yield Change("form", one.path, text, before, after)
+    units = [one.tlv.get(_UNIT) for one in (was, now)]
+    powers = [unit.hex if unit else "00" for unit in units]
+    if (own := units[1] or units[0]) and (None in units or powers[0] != powers[1]):
+        same = ", which is the same" if powers[0] == powers[1] else ""
+        words = [
+            "none"
+            if unit is None
+            else "bit/s"
+            if same
+            else write_value(unit.meaning or unit.shown, unit.hex)
+            for unit in units
         ]
-        yield Change(
-            "form", path, f"{name}: data rate unit {units[0]} → {units[1]} (TLV {path})", *units
-        )
-    elif (old_unit is None) != (new_unit is None):
-        path = (new_unit or old_unit or _never()).path
-        units = ["none" if tlv is None else "bit/s" for tlv in (old_unit, new_unit)]
-        yield Change(
-            "form",
-            path,
-            f"{name}: data rate unit {units[0]} → {units[1]}, which is the same (TLV {path})",
-            *units,
-        )
-
-
-def _compare_value(name: str, top: int, key: str, old: Tlv | None, new: Tlv | None) -> Change:
-    """Describe the change of one value of a flow."""
-    tlv = new or old or _never()
-    if key == "40.1" and top in FLOWS:
-        said = [
-            "unsaid" if one is None else "on" if one.number == 0 else "off" for one in (old, new)
-        ]
-        return Change("aqm", tlv.path, f"{name}: AQM {said[0]} → {said[1]} (TLV {tlv.path})", *said)
-    what, kind = _NAMED.get(key, (_name_tlv(tlv), "setting"))
-    if key.startswith("42."):
-        kind = "low_latency"
-    written = [_write(one, key) for one in (old, new)]
-    text = f"{name}: {what} {written[0]} → {written[1]} (TLV {tlv.path})"
-    return Change(kind, tlv.path, text, written[0] if old else None, written[1] if new else None)
+        text = f"{name}: data rate unit {words[0]} → {words[1]}{same} (TLV {own.path})"
+        yield Change("form", own.path, text, *words)
 
 
 def _compare_others(old: Document, new: Document) -> Iterator[Change]:
@@ -447,18 +390,17 @@ def _compare_lists(olds: Sequence[Tlv], news: Sequence[Tlv]) -> Iterator[Change]
                 yield from _compare_pair(was, now)
         for tlv in gone[len(come) :]:
             text = (
-                f"{capitalise(_name_tlv(tlv))} {_write(tlv)} is gone (TLV {tlv.path} of the old"
-                " file)."
+                f"{capitalise(tlv.called)} {_write(tlv)} is gone (TLV {tlv.path} of the old file)."
             )
             yield Change("setting", tlv.path, text, _write(tlv), None)
         for tlv in come[len(gone) :]:
-            text = f"{capitalise(_name_tlv(tlv))} {_write(tlv)} is new (TLV {tlv.path})."
+            text = f"{capitalise(tlv.called)} {_write(tlv)} is new (TLV {tlv.path})."
             yield Change("setting", tlv.path, text, None, _write(tlv))
 
 
 def _compare_pair(was: Tlv, now: Tlv) -> Iterator[Change]:
     if was.nested is not None and now.nested is not None:
-        yield from _compare_inner(_name_tlv(now), was, now, "setting")
+        yield from _compare_inner(now.called, was, now, "setting")
         return
     old, new = _write(was), _write(now)
     if now.tlv == "76":
@@ -466,7 +408,7 @@ def _compare_pair(was: Tlv, now: Tlv) -> Iterator[Change]:
         text = f"AQM of every upstream service flow {old} → {new} (TLV {now.path})."
         yield Change("aqm", now.path, text, old, new)
     else:
-        name = capitalise(_name_tlv(now))
+        name = capitalise(now.called)
         # For an SNMP object, only the value is compared: its place in the tree of objects is part
         # of its name.
         (was_at, _, before), (now_at, is_object, after) = old.partition(" = "), new.partition(" = ")
@@ -477,30 +419,22 @@ def _compare_pair(was: Tlv, now: Tlv) -> Iterator[Change]:
 
 def _compare_inner(name: str, was: Tlv, now: Tlv, kind: Kind) -> Iterator[Change]:
     """Compare the TLVs in two TLVs, value by value."""
-    olds, news = dict(_leaves(was)), dict(_leaves(now))
-    for key in [*news, *(key for key in olds if key not in news)]:
-        old, new = olds.get(key), news.get(key)
-        if (old.hex if old else None) == (new.hex if new else None):
-            continue
-        tlv = new or old or _never()
-        words = [_write(one) for one in (old, new)]
-        text = f"{capitalise(name)}: {_name_tlv(tlv)} {words[0]} → {words[1]} (TLV {tlv.path})."
-        yield Change(kind, tlv.path, text, words[0] if old else None, words[1] if new else None)
+    for _, old, new in compare_leaves(was, now):
+        what = f"{capitalise(name)}: {(new or old or _never()).called}"
+        yield _close(_tell_change(kind, what, old, new, [_write(old), _write(new)]))
 
 
 def _compare_mics(old: Document, new: Document) -> Iterator[Change]:
     for number, name in _MICS.items():
         was, now = old.get(number), new.get(number)
-        if (was.hex if was else None) == (now.hex if now else None):
+        if _hex(was) == _hex(now):
             continue
         tlv = now or was or _never()
         if was is None or now is None:
             text = f"The {name} is {'gone' if now is None else 'new'} (TLV {tlv.path})."
         else:
             text = f"The {name} differs (TLV {tlv.path})."
-        yield Change(
-            "integrity", tlv.path, text, was.hex if was else None, now.hex if now else None
-        )
+        yield Change("integrity", tlv.path, text, _hex(was), _hex(now))
 
 
 def _compare_form(old: Document, new: Document, *, has_changes: bool) -> Iterator[Change]:
@@ -585,27 +519,38 @@ def _content(one: ServiceFlow | Aggregate | Classifier) -> object:
     return tuple((tlv.tlv, tlv.hex) for tlv in one.tlv.nested or () if tlv.type != 1)
 
 
-def _leaves(tlv: Tlv) -> Iterator[tuple[str, Tlv]]:
-    """Give the values within a TLV by types, with the place of repeated: ``35.2``, ``43[2].8``."""
-    for inner in tlv.nested or ():
-        for own in inner.walk():
-            if own.nested is None or not own.nested:
-                # A TLV that occurs once in one file and twice in the other keeps its name.
-                yield own.path[len(tlv.path) + 1 :].replace("[1]", ""), own
+def compare_leaves(was: Tlv, now: Tlv) -> Iterator[tuple[str, Tlv | None, Tlv | None]]:
+    """Give the values within two TLVs that differ, those that are gone last.
+
+    Each has its types below the TLV, with the place of those that repeat: ``35.2``, ``43[2].8``.
+    """
+    if was.hex == now.hex:
+        return
+    # A TLV that occurs once in one file and twice in the other keeps its name.
+    olds, news = (
+        {key.replace("[1]", ""): own for key, own in list_leaves(tlv)} for tlv in (was, now)
+    )
+    for key in [*news, *(key for key in olds if key not in news)]:
+        old, new = olds.get(key), news.get(key)
+        if _hex(old) != _hex(new):
+            yield key, old, new
 
 
-def _rate_keys() -> tuple[str, ...]:
-    return tuple(str(number) for number in (*_RATES, _UNIT))
+def list_leaves(tlv: Tlv) -> Iterator[tuple[str, Tlv]]:
+    """Give the values within a TLV, each with its types below it: ``35.2``, ``43[2].8``."""
+    for own in tlv.walk():
+        if own is not tlv and not own.nested:
+            yield own.path[len(tlv.path) + 1 :], own
 
 
-def _find_rate(bundle: Bundle, number: int) -> Setting | None:
-    return {8: bundle.rate, 10: bundle.reserved, 27: bundle.peak}[number]
+def _hex(tlv: Tlv | None) -> str | None:
+    return tlv.hex if tlv else None
 
 
-def _write_limit(rate: int | None) -> str:
+def _write_limit(rate: Setting | None) -> str:
     if rate is None:
         return "none"
-    return "0 (no limit)" if rate == 0 else write_rate(rate)
+    return rate.as_rate if rate.value else "0 (no limit)"
 
 
 def _write(tlv: Tlv | None, key: str = "") -> str:
@@ -616,25 +561,16 @@ def _write(tlv: Tlv | None, key: str = "") -> str:
         return f"of {write_count(len(tlv.nested), 'TLV')}"
     if key in ("9", "35.1", "35.2", "35.3") and tlv.number is not None:
         return write_size(tlv.number)
-    if tlv.meaning:
-        return f"{write_value(tlv.shown, tlv.hex)} ({tlv.meaning})"
-    return write_value(tlv.shown, tlv.hex)
+    return f"{tlv.words} ({tlv.meaning})" if tlv.meaning else tlv.words
 
 
-def _name_tlv(tlv: Tlv) -> str:
-    return write_name(tlv.name) if tlv.name else f"TLV {tlv.tlv}"
-
-
-def _describe_flow(flow: ServiceFlow, settings: Settings) -> str:
+def _describe_flow(flow: ServiceFlow) -> str:
     """Describe the settings of a flow that was added or removed."""
-    told = [
-        f"{what} {write_rate(rate.value)}"
-        for what, rate in (("sustained rate", flow.rate), ("peak rate", flow.peak))
-        if rate and rate.value
-    ]
+    rates = (("sustained rate", flow.rate), ("peak rate", flow.peak))
+    told = [f"{what} {rate.as_rate}" for what, rate in rates if rate and rate.value]
     if flow.service_class:
         told.insert(0, f"service class {flow.service_class}")
-    buffer = find_buffer(flow, settings)
+    buffer = flow.buffer
     if buffer and buffer.path and buffer.delay is not None:
         told.append(f"buffer {write_size(buffer.size)}, {write_time(buffer.delay)} when full")
     return ", ".join(told)
@@ -654,8 +590,10 @@ def _tell_effect(was: Buffer | None, now: Buffer | None) -> str | None:
     )
 
 
-def _close(change: Change, text: str) -> Change:
-    return Change(change.kind, change.path, f"{text.rstrip('.')}.", change.old, change.new)
+def _close(change: Change, effect: str | None = None) -> Change:
+    """End a sentence, with the effect of the change if it has one."""
+    told = f"{change.text}: {effect}" if effect else change.text
+    return replace(change, text=f"{told.rstrip('.')}.")
 
 
 def _never() -> Any:

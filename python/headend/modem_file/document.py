@@ -10,6 +10,7 @@ from typing import Any
 
 from headend import _engine
 from headend.modem_file.table import find_name
+from headend.modem_file.words import write_name, write_value
 
 #: Types of a pad, which is a zero byte that sets nothing, and of the byte that ends a modem's file.
 PAD, END = 0, 255
@@ -77,6 +78,16 @@ class Tlv:
         return self.value if isinstance(self.value, str) else None
 
     @property
+    def words(self) -> str:
+        """Its value in words, or its bytes where there are none."""
+        return write_value(self.shown, self.hex)
+
+    @property
+    def called(self) -> str:
+        """Its name in words, or its types where the table does not have it."""
+        return write_name(self.name) if self.name else f"TLV {self.tlv}"
+
+    @property
     def bytes(self) -> bytes:
         """Its value."""
         return bytes.fromhex(self.hex)
@@ -115,6 +126,8 @@ class Document:
         The bytes at its end that are no TLV; empty where there are none.
     rest_offset
         Bytes of the file before that.
+    content
+        The bytes that it was decoded from.
     """
 
     kind: str
@@ -122,6 +135,7 @@ class Document:
     tlvs: tuple[Tlv, ...]
     rest: bytes = b""
     rest_offset: int = 0
+    content: bytes = field(default=b"", repr=False)
 
     @property
     def is_modem(self) -> bool:
@@ -177,11 +191,7 @@ def read_document(data: bytes) -> Document:
     data
         The bytes of the file.
     """
-    return parse_document(json.loads(_engine.config_to_json(data)))
-
-
-def parse_document(found: Mapping[str, Any]) -> Document:
-    """Make a document from the output of the engine's decoder."""
+    found = json.loads(_engine.config_to_json(data))
     rest = found.get("rest") or {}
     return Document(
         kind=found["kind"],
@@ -189,6 +199,7 @@ def parse_document(found: Mapping[str, Any]) -> Document:
         tlvs=tuple(map(_parse_tlv, found["tlvs"])),
         rest=bytes.fromhex(rest.get("hex", "")),
         rest_offset=rest.get("offset", found["size"]),
+        content=data,
     )
 
 

@@ -36,18 +36,14 @@ def write_for(
 
     Parameters
     ----------
-    loaded
-        The scenario.
     modem
         The modem's name: ``home``, or ``home.3`` of several, or ``cable.home`` where there are
         several lines. The only modem of a line has the name of its link. None means the only modem
         of the scenario.
     secret
-        The secret of the CMTS, for the CMTS MIC; it may be empty. Without it the file has no CMTS
-        MIC.
+        That of the CMTS, for the CMTS MIC; it may be empty. Without it the file has no CMTS MIC.
     by_class
-        Whether the file names the modem's service class in place of the values that the class
-        gives.
+        Whether the file names the modem's service class in place of what the class gives.
 
     Returns
     -------

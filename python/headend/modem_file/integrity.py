@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,15 +48,8 @@ class Mic:
 
     def to_json(self) -> dict[str, Any]:
         """Give it as an object of JSON."""
-        return {
-            "mic": self.key,
-            "name": self.name,
-            "path": self.path,
-            "state": self.state,
-            "found": self.found,
-            "computed": self.computed,
-            "why": self.why,
-        }
+        keys = ("name", "path", "state", "found", "computed", "why")
+        return {"mic": self.key, **{key: getattr(self, key) for key in keys}}
 
 
 def verify(data: bytes, secret: bytes | None) -> tuple[Mic, ...]:
@@ -70,7 +62,12 @@ def verify(data: bytes, secret: bytes | None) -> tuple[Mic, ...]:
     secret
         The secret of the CMTS; None leaves the CMTS MIC unverified.
     """
-    return parse_mics(json.loads(_engine.config_mics(data, secret)))
+    found = json.loads(_engine.config_mics(data, secret))
+    return tuple(
+        Mic(key, name, path, own["state"], own.get("found"), own.get("computed"), own.get("why"))
+        for key, (name, path) in _MICS.items()
+        if (own := found.get(key))
+    )
 
 
 def is_unsigned(data: bytes) -> bool:
@@ -84,38 +81,9 @@ def is_unsigned(data: bytes) -> bool:
 def sign(data: bytes, secret: bytes | None, shown_as: str) -> bytes:
     """Compute the integrity checks of a file anew; without a secret, only that of the modem.
 
-    Parameters
-    ----------
-    data
-        The bytes of the file.
-    secret
-        The secret of the CMTS.
-    shown_as
-        The name of the file in errors.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be signed.
+    ``shown_as`` names the file in the error where it cannot be signed.
     """
     try:
         return _engine.config_sign(data, secret, cm_only=secret is None)
     except ValueError as error:
         raise InputError(f"{shown_as}: {error}") from error
-
-
-def parse_mics(found: Mapping[str, Any]) -> tuple[Mic, ...]:
-    """Read the engine's results of verifying the message integrity checks."""
-    return tuple(
-        Mic(
-            key,
-            name,
-            path,
-            own["state"],
-            own.get("found"),
-            own.get("computed"),
-            own.get("why"),
-        )
-        for key, (name, path) in _MICS.items()
-        if (own := found.get(key))
-    )

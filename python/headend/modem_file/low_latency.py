@@ -1,69 +1,51 @@
-"""Says in words what a file's low latency does: an aggregate's flows, marks, protection."""
+"""Says what low latency of a modem's file does to packets: rates, marks, queue protection."""
 
 from __future__ import annotations
 
-from headend.modem_file.delay import Protection, Ramp, find_protection, find_ramp, find_rate
-from headend.modem_file.settings import Aggregate, ServiceFlow, Settings
+from headend.modem_file.settings import Aggregate, Protection, Ramp, Settings, read_defaults
 from headend.modem_file.words import write_rate, write_time
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise
 
-#: Where the file sets none: the scheduling weight, of 256, and the coupling factor, in tenths.
-DEFAULT_WEIGHT, DEFAULT_COUPLING = 230, 20
-
-#: A weight is a number of this many parts.
-PARTS = 256
-
 
 def tell_aggregate(aggregate: Aggregate, settings: Settings) -> str | None:
-    """Describe an aggregate's low latency in sentences; None without a low-latency flow."""
-    low = settings.find_low(aggregate)
-    return None if low is None else " ".join(_tell(aggregate, low, settings))
-
-
-def _tell(aggregate: Aggregate, low: ServiceFlow, settings: Settings) -> list[str]:
-    off = settings.low_latency_disabled
+    """Describe the low latency of an aggregate in sentences; None without a low-latency flow."""
+    low, off = settings.find_low(aggregate), settings.low_latency_disabled
+    if low is None:
+        return None
     if off and off.value:
-        return [f"Low latency is off ({off.path})."]
-    classic = settings.find_classic(aggregate)
-    shared = write_rate(aggregate.rate.value) if aggregate.rate and aggregate.rate.value else None
-    who = f"Service flow {_number(low)} is the low-latency one"
-    told = [
-        f"{who}, {_number(classic)} the classic one{f'. They share {shared}' if shared else ''}."
-        if classic
-        else f"{who}."
-    ]
-    told.append(f"{capitalise(tell_weight(aggregate, settings))}.")
+        return f"Low latency is off ({off.path})."
+    told = f"Service flow {low.number} is the low-latency one"
+    if classic := settings.find_classic(aggregate):
+        told += f", {classic.number} the classic one"
+        if aggregate.rate and aggregate.rate.value:
+            told += f". They share {write_rate(aggregate.rate.value)}"
+    clauses = [told, tell_weight(aggregate)]
     if low.aqm_disabled and low.aqm_disabled.value:
-        told.append(f"The AQM of the low-latency flow is off ({low.aqm_disabled.path}).")
-        return told
-    if not find_rate(low, settings):
-        told.append(
-            "Without a rate its delay counts as 0: it marks nothing on its own, and queue"
-            " protection never acts."
+        clauses.append(f"the AQM of the low-latency flow is off ({low.aqm_disabled.path})")
+    elif not low.drained_at:
+        clauses.append(
+            "without a rate its delay counts as 0: it marks nothing on its own, and queue"
+            " protection never acts"
         )
-        return told
-    told.append(f"{capitalise(tell_ramp(find_ramp(low, settings)))}.")
-    coupling = find_coupling(aggregate)
-    told.append(
-        f"The base probability of the classic flow's AQM, times {coupling / 10:g}, marks them too."
-        if coupling
-        else "The classic flow's AQM marks none of them: the coupling factor is 0."
-    )
-    told.append(f"{capitalise(tell_protection(find_protection(aggregate, low, settings)))}.")
-    return told
-
-
-def tell_weight(aggregate: Aggregate, settings: Settings) -> str:
-    """Say what the low-latency flow gets while both flows have packets, as a clause."""
-    weight = find_weight(aggregate)
-    share = f"{weight / PARTS:.1%}".replace("%", " %").replace(".0 ", " ")
-    low = settings.find_low(aggregate)
-    rate = aggregate.rate.value if aggregate.rate else 0
-    if low and low.sustained:
-        rate = min(rate * weight // PARTS, low.sustained) if rate else 0
     else:
-        rate = rate * weight // PARTS
+        clauses += [
+            tell_ramp(low.ramp),
+            f"the base probability of the classic flow's AQM, times {aggregate.couples / 10:g},"
+            " marks them too"
+            if aggregate.couples
+            else "the classic flow's AQM marks none of them: the coupling factor is 0",
+            tell_protection(aggregate.queue_protection),
+        ]
+    return " ".join(f"{capitalise(clause)}." for clause in clauses)
+
+
+def tell_weight(aggregate: Aggregate) -> str:
+    """Say what the low-latency flow gets while both flows have packets, as a clause."""
+    share = f"{aggregate.weighs / read_defaults().weights:.1%}".replace("%", " %").replace(
+        ".0 ", " "
+    )
+    rate = aggregate.low_latency_rate
     speed = f", {format_quantity(rate, 'rate')}" if rate else ""
     return f"while both flows have packets, the low-latency one gets {share} of the rate{speed}"
 
@@ -78,9 +60,9 @@ def tell_ramp(ramp: Ramp) -> str:
     )
 
 
-def tell_protection(protection: Protection) -> str:
+def tell_protection(protection: Protection | None) -> str:
     """Say whom queue protection moves, as a clause."""
-    if not protection.is_on:
+    if not (protection and protection.is_on):
         return (
             "queue protection is off: a flow that ignores marks delays all others up to the limit"
             " of the queue"
@@ -91,17 +73,3 @@ def tell_protection(protection: Protection) -> str:
         f" {write_time(protection.score)}, or above less at a longer delay; scores decay at"
         f" {format_quantity(protection.drain, 'rate')} of marked packets"
     )
-
-
-def find_weight(aggregate: Aggregate) -> int:
-    """Give the scheduling weight of the low-latency flow, of 256."""
-    return aggregate.weight.value if aggregate.weight else DEFAULT_WEIGHT
-
-
-def find_coupling(aggregate: Aggregate) -> int:
-    """Give the coupling factor in tenths."""
-    return aggregate.coupling.value if aggregate.coupling else DEFAULT_COUPLING
-
-
-def _number(flow: ServiceFlow) -> str:
-    return f"{flow.reference.value}" if flow.reference else f"at {flow.path}"

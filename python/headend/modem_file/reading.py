@@ -1,4 +1,7 @@
-"""Reading a modem's file, or the text of one, from a path or from standard input."""
+"""Reading a modem's file, or the text of one, from a path or, as ``-``, from standard input.
+
+Whatever cannot be read is an `InputError` in one line: nothing there, too large, another form.
+"""
 
 from __future__ import annotations
 
@@ -50,43 +53,19 @@ class ModemFile:
 
 
 def read_modem_file(source: str) -> ModemFile:
-    """Read a modem's file.
-
-    Parameters
-    ----------
-    source
-        Its path, or ``-`` for standard input.
-
-    Raises
-    ------
-    InputError
-        In one line: if the source cannot be read, is empty, is larger than a modem's file, or is a
-        text.
-    """
+    """Read a modem's file; its text is refused."""
     content = _read(source, LARGEST_MODEM_FILE_BYTES)
     shown_as = show_source(source)
     if is_text(content):
         raise InputError(
-            f"{shown_as}: expected a modem's file, which is binary, found a text;"
-            f" headend config encode {_quote(source)} makes the binary file of TOML or JSON"
+            f"{shown_as}: expected a modem's file, which is binary, found a text; headend config"
+            f" encode {_quote(source)} makes the binary file of TOML or JSON"
         )
     return ModemFile(shown_as, content)
 
 
 def read_any_form(source: str) -> ModemFile:
-    """Read a modem's file, or its TOML or JSON, which is turned into the bytes of the file.
-
-    Parameters
-    ----------
-    source
-        Its path, or ``-`` for standard input.
-
-    Raises
-    ------
-    InputError
-        In one line: if the source cannot be read, is empty, is larger than a modem's file, or is a
-        text that stands for no such file.
-    """
+    """Read a modem's file, or its TOML or JSON, which is turned into the bytes of the file."""
     content = _read(source, LARGEST_MODEM_FILE_BYTES)
     shown_as = show_source(source)
     if is_text(content):
@@ -111,23 +90,12 @@ def _find_syntax_fault(error: InputError) -> str | None:
 
 
 def read_text(source: str) -> str:
-    """Read the text of a modem's file.
-
-    Parameters
-    ----------
-    source
-        The path of the text, or ``-`` for standard input.
-
-    Raises
-    ------
-    InputError
-        In one line: if the source cannot be read, is empty, is too large, or is no text.
-    """
+    """Read the text of a modem's file."""
     content = _read(source, LARGEST_TEXT_BYTES)
     if not is_text(content):
         raise InputError(
-            f"{show_source(source)}: expected TOML or JSON, found a binary file;"
-            f" headend config decode {_quote(source)} shows it as TOML"
+            f"{show_source(source)}: expected TOML or JSON, found a binary file; headend config"
+            f" decode {_quote(source)} shows it as TOML"
         )
     return content.decode("utf-8")
 
@@ -135,17 +103,7 @@ def read_text(source: str) -> str:
 def read_text_form(text: str, shown_as: str) -> bytes:
     """Give the bytes that the TOML or JSON of a modem's file stands for.
 
-    Parameters
-    ----------
-    text
-        The TOML or JSON.
-    shown_as
-        The name of the text in errors.
-
-    Raises
-    ------
-    InputError
-        With the line or the path of what is wrong.
+    ``shown_as`` names the text in errors, which give the line or the path of what is wrong.
     """
     from headend import _engine
 

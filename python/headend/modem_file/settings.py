@@ -1,16 +1,22 @@
-"""The settings of a modem's file: service flows, aggregates, classifiers, with their TLVs."""
+"""What a modem's file sets of its line, as the engine describes it.
+
+Each number is in its base unit and has the path of its TLV; what follows of the numbers and of the
+engine's defaults, such as the delay of a full buffer, is the engine's too. Times are in ns.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+import functools
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
-from typing import ClassVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
-from headend.modem_file.classifying import CLASSIFIERS, Classifier
+from headend import _engine
+from headend.modem_file.classifying import Classifier
 from headend.modem_file.document import Document, Tlv
-from headend.modem_file.words import DIRECTIONS, write_value
+from headend.modem_file.words import DIRECTIONS, write_rate, write_size
 
 #: Service flows and aggregate service flows by their TLV.
 FLOWS = {24: "up", 25: "down"}
@@ -42,331 +48,298 @@ PIE, IMMEDIATE = 1, 2
 #: The most flows, aggregates and classifiers that are read of each kind. A modem has some dozens.
 MOST_READ = 1000
 
-#: The largest maximum buffer means that there is none.
-NO_LIMIT = 2**32 - 1
 
-
-@dataclass(frozen=True)
-class Setting:
-    """A number of the file in its base unit, and the TLV that holds it."""
+class Setting(NamedTuple):
+    """A number of the file in its base unit, and the path of the TLV that holds it."""
 
     value: int
-    tlv: Tlv
+    path: str
 
     @property
-    def path(self) -> str:
-        """The TLV's path."""
-        return self.tlv.path
+    def as_size(self) -> str:
+        """Itself, written as bytes."""
+        return write_size(self.value)
+
+    @property
+    def as_rate(self) -> str:
+        """Itself, written as a rate."""
+        return write_rate(self.value)
 
 
-def read_setting(tlv: Tlv | None, unit: int = 1) -> Setting | None:
-    """Read a number and multiply it by the unit; None if absent or of wrong length."""
-    number = tlv.number if tlv else None
-    return None if tlv is None or number is None else Setting(number * unit, tlv)
+class Ramp(NamedTuple):
+    """Thresholds of the immediate AQM: it marks some packets between them, and all above.
+
+    ``floor`` is the least ``low`` at the flow's rate: the time of two large frames.
+    """
+
+    low: float
+    high: float
+    floor: float
 
 
 @dataclass(frozen=True)
-class Bundle:
-    """The settings that flows and aggregates have in common.
+class Buffer:
+    """The buffer of a service flow, as a modem makes it by the file and the specification.
 
-    Rates are in bit/s with the data rate unit (TLV 41) applied, sizes in bytes.
+    Rates are in bit/s, and None where there is no limit, or where ``peak`` is no more than
+    ``rate``. Delays are those of the last packet of a full buffer at these rates.
+    """
+
+    #: In bytes.
+    size: int
+    #: The TLV that sets its size; None where that is the specification's default.
+    path: str | None
+    #: The rate that empties it, and the one that does so while the burst lasts.
+    rate: int | None
+    peak: int | None
+    delay: float | None
+    peak_delay: float | None
+
+
+@dataclass(frozen=True)
+class Aqm:
+    """The AQM of a service flow.
+
+    It is ``off`` where the file turns it off, ``on`` where the file configures it or explicitly
+    leaves it on, ``unsaid`` where the file has nothing about it: a DOCSIS 3.1 modem then runs it,
+    an older one may have none.
+    """
+
+    state: Literal["on", "off", "unsaid"]
+    #: The TLVs that decide the state.
+    paths: list[str]
+    #: Whether it is the immediate AQM of a low-latency flow, not DOCSIS-PIE.
+    is_immediate: bool
+    #: The delay that it keeps: the latency target, or the maximum threshold of the immediate AQM.
+    target: float
+
+    @property
+    def switches(self) -> str:
+        """The TLVs that decide the state, in a sentence."""
+        return " and ".join(self.paths)
+
+    @property
+    def advice(self) -> str:
+        """Say how to turn it on where it is off."""
+        them = "it" if len(self.paths) == 1 else "them"
+        return f"Set {self.switches} to 0, or leave {them} out."
+
+
+@dataclass(frozen=True)
+class Protection:
+    """Queue protection of an aggregate.
+
+    Packets of a flow go to the classic queue where the queue delay is above ``latency``, and the
+    product of delay and score above that of ``latency`` and ``score``. Scores decay at ``drain``, a
+    rate in bit/s of marked packets.
+    """
+
+    is_on: bool
+    latency: float
+    score: float
+    drain: float
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What stands for numbers that a file does not set.
+
+    The coupling counts tenths, sizes are in bytes, the drain rates in bit/s.
+    """
+
+    aqm_target: float
+    coupling: int
+    weight: int
+    weights: int
+    protection_score: float
+    drain: float
+    drain_2019: float
+    largest_frame: int
+    low_latency_limit: int
+    #: Types that the CMTS MIC covers in a file without an extended one.
+    covered: list[int]
+
+
+@functools.cache
+def read_defaults() -> Defaults:
+    """Ask the engine for its defaults, once."""
+    return Defaults(**json.loads(_engine.config_defaults()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bundle:
+    """What flows and aggregates have in common; a setting that the file does not have is None.
+
+    ``limit`` is the rate that limits it: its sustained rate, or its peak where that is less.
     """
 
     #: What it is called.
     WHAT: ClassVar[str]
 
+    path: str
     direction: str
-    tlv: Tlv
-
-    @property
-    def path(self) -> str:
-        """Its TLV's path."""
-        return self.tlv.path
+    tlv: Tlv = field(repr=False)
+    limit: int | None
+    reference: Setting | None = None
+    priority: Setting | None = None
+    rate_unit: Setting | None = None
+    rate: Setting | None = None
+    burst: Setting | None = None
+    reserved: Setting | None = None
+    peak: Setting | None = None
 
     @property
     def name(self) -> str:
         """Such as ``upstream service flow 1``."""
-        which = f"{self.reference.value}" if self.reference else f"at {self.path}"
-        return f"{DIRECTIONS[self.direction]} {self.WHAT} {which}"
+        return f"{DIRECTIONS[self.direction]} {self.WHAT} {self.number}"
 
-    @cached_property
-    def reference(self) -> Setting | None:
-        """The number by which others refer to it (.1)."""
-        return read_setting(self.tlv.get(1))
+    @property
+    def number(self) -> str:
+        """Its reference, or where it stands if it has none."""
+        return f"{self.reference.value}" if self.reference else f"at {self.path}"
 
-    @cached_property
+    @property
     def service_class(self) -> str | None:
-        """The name of a service class that the CMTS defines (.4), or its bytes if not text."""
+        """The name of a service class of the CMTS (.4), or its bytes where they are no text."""
         found = self.tlv.get(4)
-        return (found.text or write_value(found.shown, found.hex)) if found else None
+        return (found.text or found.words) if found else None
 
-    @cached_property
-    def priority(self) -> Setting | None:
-        """Traffic priority (.7)."""
-        return read_setting(self.tlv.get(7))
+    @property
+    def unit(self) -> int:
+        """The unit of its rates in the file, in bit/s."""
+        return RATE_UNITS.get(self.rate_unit.value, 1) if self.rate_unit else 1
 
-    @cached_property
-    def rate_unit(self) -> Setting | None:
-        """Data rate unit (.41), as its number."""
-        return read_setting(self.tlv.get(41))
+    @property
+    def rates(self) -> Iterator[tuple[int, str, Setting]]:
+        """The rates that it has: their sub-TLVs, what they are called, and themselves."""
+        for number, what in RATES.items():
+            if rate := self.get_rate(number):
+                yield number, what, rate
 
-    @cached_property
-    def rate(self) -> Setting | None:
-        """Maximum sustained rate (.8); 0 is no limit."""
-        return self._read_rate(8)
-
-    @cached_property
-    def burst(self) -> Setting | None:
-        """Maximum traffic burst (.9)."""
-        return read_setting(self.tlv.get(9))
-
-    @cached_property
-    def reserved(self) -> Setting | None:
-        """Minimum reserved rate (.10)."""
-        return self._read_rate(10)
-
-    @cached_property
-    def peak(self) -> Setting | None:
-        """Peak traffic rate (.27); 0 is none."""
-        return self._read_rate(27)
-
-    @cached_property
-    def sustained(self) -> int | None:
-        """The rate that limits the flow, in bit/s: the sustained, or a lower peak; or None."""
-        limits = [own.value for own in (self.rate, self.peak) if own and own.value]
-        return min(limits, default=None)
-
-    @cached_property
-    def fastest(self) -> int | None:
-        """The larger of the sustained and the peak rate, in bit/s; None without either."""
-        limits = [own.value for own in (self.rate, self.peak) if own and own.value]
-        return max(limits, default=None)
-
-    def _read_rate(self, number: int) -> Setting | None:
-        unit = RATE_UNITS.get(self.rate_unit.value, 1) if self.rate_unit else 1
-        return read_setting(self.tlv.get(number), unit)
+    def get_rate(self, number: int) -> Setting | None:
+        """Give the rate of a sub-TLV."""
+        return {8: self.rate, 10: self.reserved, 27: self.peak}[number]
 
 
-@dataclass(frozen=True)
+#: Rates of a flow or an aggregate by their sub-TLV.
+RATES = {8: "sustained rate", 10: "reserved rate", 27: "peak rate"}
+
+
+@dataclass(frozen=True, kw_only=True)
 class ServiceFlow(Bundle):
-    """A service flow (TLV 24 or 25)."""
+    """A service flow (TLV 24 or 25).
+
+    Intervals and the maximum threshold count µs, the AQM's target ms. ``drained_at`` is the rate
+    that empties its buffer: the least limit of the flow and its aggregate.
+    """
 
     WHAT = "service flow"
 
-    @cached_property
-    def set_type(self) -> Setting | None:
-        """Quality-of-service parameter set type (.6)."""
-        return read_setting(self.tlv.get(6))
+    #: The place of its aggregate among those of the file.
+    aggregate: int | None
+    is_low_latency: bool
+    drained_at: int | None
+    #: None where neither the file nor a default gives its size.
+    buffer: Buffer | None
+    aqm: Aqm
+    ramp: Ramp
+    set_type: Setting | None = None
+    minimum_buffer: Setting | None = None
+    target_buffer: Setting | None = None
+    maximum_buffer: Setting | None = None
+    aggregate_reference: Setting | None = None
+    aqm_disabled: Setting | None = None
+    aqm_target: Setting | None = None
+    aqm_algorithm: Setting | None = None
+    maximum_threshold: Setting | None = None
+    ramp_exponent: Setting | None = None
+    scheduling: Setting | None = None
+    polling_interval: Setting | None = None
+    grant_size: Setting | None = None
+    grant_interval: Setting | None = None
+    grants_per_interval: Setting | None = None
+    guaranteed_interval: Setting | None = None
+    guaranteed_rate: Setting | None = None
+    request_interval: Setting | None = None
 
-    @cached_property
-    def scheduling(self) -> Setting | None:
-        """Scheduling type (24.15)."""
-        return self._read_upstream(15)
-
-    @cached_property
+    @property
     def is_unsolicited(self) -> bool:
         """Whether its grants come at fixed intervals, as those of a call."""
         return bool(self.scheduling and self.scheduling.value in UNSOLICITED)
 
-    @cached_property
+    @property
     def is_polled(self) -> bool:
         """Whether the CMTS gives it opportunities to request."""
         return bool(self.scheduling and self.scheduling.value in POLLED)
 
-    @cached_property
-    def polling_interval(self) -> Setting | None:
-        """Nominal polling interval (24.17), µs."""
-        return self._read_upstream(17)
-
-    @cached_property
-    def grant_size(self) -> Setting | None:
-        """Unsolicited grant size (24.19), B."""
-        return self._read_upstream(19)
-
-    @cached_property
-    def grant_interval(self) -> Setting | None:
-        """Nominal grant interval (24.20), µs."""
-        return self._read_upstream(20)
-
-    @cached_property
-    def grants_per_interval(self) -> Setting | None:
-        """Grants per interval (24.22)."""
-        return self._read_upstream(22)
-
-    @cached_property
-    def guaranteed_rate(self) -> Setting | None:
-        """Guaranteed grant rate (24.45), bit/s."""
-        return self._read_upstream(45)
-
-    @cached_property
-    def guaranteed_interval(self) -> Setting | None:
-        """Guaranteed grant interval (24.44), µs."""
-        return self._read_upstream(44)
-
-    @cached_property
-    def request_interval(self) -> Setting | None:
-        """Guaranteed request interval (24.46), µs."""
-        return self._read_upstream(46)
-
-    @cached_property
-    def minimum_buffer(self) -> Setting | None:
-        """Minimum buffer (.35.1), B."""
-        return read_setting(self.tlv.get(35, 1))
-
-    @cached_property
-    def target_buffer(self) -> Setting | None:
-        """Target buffer (.35.2), B; 0 leaves it to the device."""
-        return read_setting(self.tlv.get(35, 2))
-
-    @cached_property
-    def maximum_buffer(self) -> Setting | None:
-        """Maximum buffer (.35.3), B; None also where the number stands for no limit."""
-        found = read_setting(self.tlv.get(35, 3))
-        return found if found and found.value < NO_LIMIT else None
-
-    @cached_property
-    def aggregate_reference(self) -> Setting | None:
-        """The aggregate that it belongs to (.36)."""
-        return read_setting(self.tlv.get(36))
-
-    @cached_property
-    def aqm_disabled(self) -> Setting | None:
-        """Whether its AQM is off (.40.1)."""
-        return read_setting(self.tlv.get(40, 1))
-
-    @cached_property
-    def aqm_target(self) -> Setting | None:
-        """Classic AQM latency target (.40.2), ms; 0 is the default."""
-        return read_setting(self.tlv.get(40, 2))
-
-    @cached_property
-    def aqm_algorithm(self) -> Setting | None:
-        """AQM algorithm (.40.3)."""
-        return read_setting(self.tlv.get(40, 3))
-
-    @cached_property
-    def maximum_threshold(self) -> Setting | None:
-        """Maximum threshold of the immediate AQM (.40.4), µs."""
-        return read_setting(self.tlv.get(40, 4))
-
-    @cached_property
-    def ramp_exponent(self) -> Setting | None:
-        """Ramp range exponent of the immediate AQM (.40.5), log2 ns."""
-        return read_setting(self.tlv.get(40, 5))
-
-    def _read_upstream(self, number: int) -> Setting | None:
-        """Read a number that only upstream service flows have."""
-        return read_setting(self.tlv.get(number)) if self.direction == "up" else None
+    @property
+    def load(self) -> str:
+        """What fills its buffer."""
+        return "upload" if self.direction == "up" else "download"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Aggregate(Bundle):
-    """An aggregate service flow (TLV 70 or 71), which joins a classic and a low-latency flow."""
+    """An aggregate service flow (TLV 70 or 71), which joins a classic and a low-latency flow.
+
+    ``low``, ``classic`` and ``members`` are places of its flows among those of the file. ``weighs``
+    is the scheduling weight and ``couples`` the coupling factor in tenths, with defaults.
+    """
 
     WHAT = "aggregate service flow"
 
-    @cached_property
+    low: int | None
+    classic: int | None
+    members: list[int]
+    weighs: int
+    #: The rate of the low-latency flow while both flows have packets; 0 without one.
+    low_latency_rate: int
+    couples: int
+    queue_protection: Protection | None
+    low_latency_reference: Setting | None = None
+    coupling: Setting | None = None
+    weight: Setting | None = None
+    protection: Setting | None = None
+    protection_threshold: Setting | None = None
+    protection_score: Setting | None = None
+    drain_exponent: Setting | None = None
+
+    @property
     def low_latency(self) -> Tlv | None:
         """Low-latency encodings (.42)."""
         return self.tlv.get(42)
 
-    @cached_property
-    def low_latency_reference(self) -> Setting | None:
-        """The low-latency service flow (.42.1)."""
-        return self._read(1)
-
-    @cached_property
-    def classic_class(self) -> Tlv | None:
-        """The service class of the classic flow (.42.3)."""
-        return self.tlv.get(42, 3)
-
-    @cached_property
-    def low_latency_class(self) -> Tlv | None:
-        """The service class of the low-latency flow (.42.4)."""
-        return self.tlv.get(42, 4)
-
-    @cached_property
-    def coupling(self) -> Setting | None:
-        """AQM coupling factor (.42.5), tenths."""
-        return self._read(5)
-
-    @cached_property
-    def weight(self) -> Setting | None:
-        """Scheduling weight of the low-latency flow (.42.6), of 256."""
-        return self._read(6)
-
-    @cached_property
-    def protection(self) -> Setting | None:
-        """Whether queue protection is on (.42.7)."""
-        return self._read(7)
-
-    @cached_property
-    def protection_threshold(self) -> Setting | None:
-        """Latency threshold of queue protection (.42.8), µs."""
-        return self._read(8)
-
-    @cached_property
-    def protection_score(self) -> Setting | None:
-        """Score threshold of queue protection (.42.9), µs."""
-        return self._read(9)
-
-    @cached_property
-    def drain_exponent(self) -> Setting | None:
-        """Drain rate exponent of queue protection (.42.10)."""
-        return self._read(10)
-
-    def _read(self, number: int) -> Setting | None:
-        return read_setting(self.tlv.get(42, number))
-
 
 @dataclass(frozen=True)
 class Settings:
-    """All that a file sets of its line.
+    """All that a file sets of its line, in the order of the file.
 
-    Parameters
-    ----------
-    document
-        The file's TLVs.
+    The switches are the default upstream target buffer (68) in ms, whether the modem runs no AQM at
+    all (76), and whether low latency is off for all aggregates (91): not 0.
     """
 
     document: Document
+    flows: tuple[ServiceFlow, ...]
+    aggregates: tuple[Aggregate, ...]
+    classifiers: tuple[Classifier, ...]
+    default_buffer: Setting | None
+    upstream_aqm_disabled: Setting | None
+    low_latency_disabled: Setting | None
 
-    @cached_property
-    def flows(self) -> tuple[ServiceFlow, ...]:
-        """Its service flows, in the order of the file."""
-        return tuple(
-            ServiceFlow(FLOWS[tlv.type], tlv) for tlv in _take_nested(self.document, FLOWS)
-        )
+    @property
+    def bundles(self) -> tuple[ServiceFlow | Aggregate, ...]:
+        """Its service flows, then its aggregates."""
+        return (*self.flows, *self.aggregates)
 
-    @cached_property
-    def aggregates(self) -> tuple[Aggregate, ...]:
-        """Its aggregate service flows, in the order of the file."""
-        return tuple(
-            Aggregate(AGGREGATES[tlv.type], tlv) for tlv in _take_nested(self.document, AGGREGATES)
-        )
+    @property
+    def is_low_latency_off(self) -> bool:
+        """Whether the file turns the low latency of all aggregates off."""
+        return bool(self.low_latency_disabled and self.low_latency_disabled.value)
 
-    @cached_property
-    def classifiers(self) -> tuple[Classifier, ...]:
-        """Its classifiers and upstream drop classifiers, in the order of the file."""
-        return tuple(
-            Classifier(CLASSIFIERS[tlv.type], tlv)
-            for tlv in _take_nested(self.document, CLASSIFIERS)
-        )
-
-    @cached_property
-    def default_buffer(self) -> Setting | None:
-        """Default upstream target buffer (68), ms."""
-        return read_setting(self.document.get(68))
-
-    @cached_property
-    def upstream_aqm_disabled(self) -> Setting | None:
-        """Whether the modem runs no AQM at all (76)."""
-        return read_setting(self.document.get(76))
-
-    @cached_property
-    def low_latency_disabled(self) -> Setting | None:
-        """Whether low latency is off for all aggregates (91): not 0."""
-        return read_setting(self.document.get(91))
+    @property
+    def upstream(self) -> list[ServiceFlow]:
+        """Its upstream service flows."""
+        return self.list_flows("up")
 
     def list_flows(self, direction: str) -> list[ServiceFlow]:
         """Give the service flows of a direction."""
@@ -374,46 +347,24 @@ class Settings:
 
     def find_flow(self, direction: str, reference: int) -> ServiceFlow | None:
         """Find the first flow of a direction that has a reference."""
-        return self._flows_by_reference.get((direction, reference))
+        return self._by_reference.get((direction, reference))
 
-    def find_aggregate(self, flow: ServiceFlow) -> Aggregate | None:
-        """Find the aggregate that a flow belongs to, by its own or the aggregate's reference."""
-        own = flow.aggregate_reference
-        found = self._aggregates_by_reference.get((flow.direction, own.value)) if own else None
-        return found or self._find_naming(flow)
-
-    def is_low_latency(self, flow: ServiceFlow) -> bool:
-        """Whether a flow is the low-latency one of an aggregate."""
-        return self._find_naming(flow) is not None
+    @cached_property
+    def _by_reference(self) -> dict[tuple[str, int], ServiceFlow]:
+        named = [flow for flow in self.flows if flow.reference]
+        return {
+            (flow.direction, flow.reference.value): flow
+            for flow in reversed(named)
+            if flow.reference
+        }
 
     def find_low(self, aggregate: Aggregate) -> ServiceFlow | None:
-        """Find the low-latency flow of an aggregate.
-
-        An aggregate with low latency that names none (.42.1) has the flow that names it, where that
-        is one besides the first flow of the direction.
-        """
-        if named := aggregate.low_latency_reference:
-            return self.find_flow(aggregate.direction, named.value)
-        if aggregate.low_latency is None or aggregate.low_latency_class:
-            return None
-        primary = next(iter(self.list_flows(aggregate.direction)), None)
-        found = [flow for flow in self.list_members(aggregate) if flow is not primary]
-        return found[0] if len(found) == 1 else None
+        """Find the low-latency flow of an aggregate."""
+        return None if aggregate.low is None else self.flows[aggregate.low]
 
     def find_classic(self, aggregate: Aggregate) -> ServiceFlow | None:
-        """Find the classic flow of an aggregate: it names it and is not the low-latency flow."""
-        low = self.find_low(aggregate)
-        found = [flow for flow in self.list_members(aggregate) if flow is not low]
-        return found[0] if aggregate.low_latency and len(found) == 1 else None
-
-    def list_members(self, aggregate: Aggregate) -> list[ServiceFlow]:
-        """Give the flows that name an aggregate."""
-        own = aggregate.reference
-        return [
-            flow
-            for flow in self.list_flows(aggregate.direction)
-            if own and flow.aggregate_reference and flow.aggregate_reference.value == own.value
-        ]
+        """Find the classic flow of an aggregate with low latency."""
+        return None if aggregate.classic is None else self.flows[aggregate.classic]
 
     def list_low_latency(self) -> Iterator[tuple[Aggregate, ServiceFlow]]:
         """Give each aggregate with a low-latency flow that is in the file, with that flow."""
@@ -421,41 +372,40 @@ class Settings:
             if flow := self.find_low(aggregate):
                 yield aggregate, flow
 
-    def _find_naming(self, flow: ServiceFlow) -> Aggregate | None:
-        return self._aggregates_by_flow.get(flow.path)
-
-    @cached_property
-    def _flows_by_reference(self) -> dict[tuple[str, int], ServiceFlow]:
-        found: dict[tuple[str, int], ServiceFlow] = {}
-        for flow in self.flows:
-            if flow.reference:
-                found.setdefault((flow.direction, flow.reference.value), flow)
-        return found
-
-    @cached_property
-    def _aggregates_by_reference(self) -> dict[tuple[str, int], Aggregate]:
-        found: dict[tuple[str, int], Aggregate] = {}
-        for aggregate in self.aggregates:
-            if aggregate.reference:
-                found.setdefault((aggregate.direction, aggregate.reference.value), aggregate)
-        return found
-
-    @cached_property
-    def _aggregates_by_flow(self) -> dict[str, Aggregate]:
-        """Aggregates by the path of their low-latency flow."""
-        found: dict[str, Aggregate] = {}
-        for aggregate, flow in self.list_low_latency():
-            found.setdefault(flow.path, aggregate)
-        return found
-
-
-def _take_nested(document: Document, types: Collection[int]) -> Iterator[Tlv]:
-    """Give the first TLVs of these types that could be decoded."""
-    return islice(
-        (tlv for tlv in document.tlvs if tlv.type in types and tlv.nested is not None), MOST_READ
-    )
-
 
 def read_settings(document: Document) -> Settings:
     """Read what a file sets of its line."""
-    return Settings(document)
+    found = json.loads(_engine.config_settings(document.content))
+    tlvs = {tlv.path: tlv for tlv in document.tlvs}
+
+    def read_switch(name: str) -> Setting | None:
+        return Setting(*found[name]) if found[name] else None
+
+    return Settings(
+        document,
+        tuple(_read_flow(tlvs, own) for own in found["flows"]),
+        tuple(_read_aggregate(tlvs, own) for own in found["aggregates"]),
+        tuple(Classifier(tlv=tlvs[own["path"]], **own) for own in found["classifiers"]),
+        read_switch("default_buffer"),
+        read_switch("upstream_aqm_disabled"),
+        read_switch("low_latency_disabled"),
+    )
+
+
+def _read_flow(tlvs: Mapping[str, Tlv], own: dict[str, Any]) -> ServiceFlow:
+    own["buffer"] = own["buffer"] and Buffer(**own["buffer"])
+    own["aqm"], own["ramp"] = Aqm(**own["aqm"]), Ramp(*own["ramp"])
+    return _read(ServiceFlow, tlvs, own)
+
+
+def _read_aggregate(tlvs: Mapping[str, Tlv], own: dict[str, Any]) -> Aggregate:
+    own["queue_protection"] = own["queue_protection"] and Protection(**own["queue_protection"])
+    return _read(Aggregate, tlvs, own)
+
+
+_Read = TypeVar("_Read", ServiceFlow, Aggregate)
+
+
+def _read(kind: type[_Read], tlvs: Mapping[str, Tlv], own: dict[str, Any]) -> _Read:
+    settings: dict[str, Any] = {name: Setting(*number) for name, number in own.pop("set").items()}
+    return kind(tlv=tlvs[own["path"]], **own, **settings)

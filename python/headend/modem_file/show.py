@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any
 
-from headend.modem_file.delay import Aqm, Buffer, find_aqm, find_buffer
 from headend.modem_file.document import END, PAD, Document, Tlv, read_document
 from headend.modem_file.integrity import Mic, verify
 from headend.modem_file.low_latency import tell_aggregate
@@ -50,9 +49,23 @@ _OTHERS = {
 }
 
 
+#: The headings of the table of flows, by the field of a row that stands below each.
+HEADINGS = {
+    "flow": "flow",
+    "service_class": "class",
+    "rate": "rate",
+    "peak": "peak",
+    "burst": "burst",
+    "scheduling": "scheduling",
+    "buffer": "buffer",
+    "delay": "when full",
+    "aqm": "AQM",
+}
+
+
 @dataclass(frozen=True)
 class FlowRow:
-    """One service flow or aggregate, in words, ``–`` where the file sets nothing; and numbers.
+    """One service flow or aggregate, in words, with ``–`` where the file sets nothing; and numbers.
 
     ``delay`` is how long a packet waits behind a full buffer at the sustained rate, ``delay_ns``
     the same as a number. The AQM is ``on``, ``off``, or ``unsaid`` where the file has nothing about
@@ -65,10 +78,10 @@ class FlowRow:
     rate: str
     peak: str
     burst: str
-    scheduling: str
-    buffer: str
-    delay: str
-    aqm: str
+    scheduling: str = "–"
+    buffer: str = "–"
+    delay: str = "–"
+    aqm: str = "–"
     rate_bps: int | None = None
     peak_bps: int | None = None
     burst_bytes: int | None = None
@@ -79,18 +92,8 @@ class FlowRow:
     aqm_target_ns: float | None = None
 
     def cells(self) -> tuple[str, ...]:
-        """Give the cells of its row, under ``Overview.HEADINGS``."""
-        return (
-            self.flow,
-            self.service_class,
-            self.rate,
-            self.peak,
-            self.burst,
-            self.scheduling,
-            self.buffer,
-            self.delay,
-            self.aqm,
-        )
+        """Give the cells of its row, under `HEADINGS`."""
+        return tuple(getattr(self, name) for name in HEADINGS)
 
 
 @dataclass(frozen=True)
@@ -130,19 +133,6 @@ class Overview:
     classifiers: tuple[str, ...]
     others: tuple[str, ...]
 
-    #: The headings of the table of flows.
-    HEADINGS = (
-        "flow",
-        "class",
-        "rate",
-        "peak",
-        "burst",
-        "scheduling",
-        "buffer",
-        "when full",
-        "AQM",
-    )
-
     @property
     def mic_words(self) -> tuple[str, ...]:
         """The message integrity checks in words, such as ``CM MIC right``."""
@@ -150,17 +140,7 @@ class Overview:
 
     def to_json(self) -> dict[str, Any]:
         """Give it as an object of JSON."""
-        return {
-            "kind": self.kind,
-            "title": self.title,
-            "size": self.size,
-            "mics": [mic.to_json() for mic in self.mics],
-            "flows": [asdict(row) for row in self.flows],
-            "delays": list(self.delays),
-            "low_latency": list(self.low_latency),
-            "classifiers": list(self.classifiers),
-            "others": list(self.others),
-        }
+        return {**asdict(self), "mics": [mic.to_json() for mic in self.mics]}
 
 
 def describe(data: bytes, secret: bytes | None = None) -> Overview:
@@ -177,26 +157,18 @@ def describe(data: bytes, secret: bytes | None = None) -> Overview:
     settings = read_settings(document)
     flows = settings.flows[:MOST_LISTED]
     aggregates = settings.aggregates[:MOST_LISTED]
+    classifiers = settings.classifiers[:MOST_LISTED]
+    cut = ", which ends within a TLV: it is cut short" if document.is_cut else ""
+    low_latency = ((one, tell_aggregate(one, settings)) for one in aggregates)
     return Overview(
         kind=document.kind,
-        title=f"{capitalise(KINDS.get(document.kind, document.kind))}, {write_size(document.size)}"
-        + (", which ends within a TLV: it is cut short" if document.is_cut else ""),
+        title=f"{capitalise(KINDS[document.kind])}, {write_size(document.size)}{cut}",
         size=document.size,
         mics=verify(data, secret) if document.is_modem else (),
-        flows=(
-            *(_draw_flow(flow, settings) for flow in flows),
-            *map(_draw_aggregate, aggregates),
-        ),
-        delays=tuple(told for flow in flows if (told := tell_delay(flow, settings)) is not None),
-        low_latency=tuple(
-            f"{capitalise(one.name)}: {told}"
-            for one in aggregates
-            if (told := tell_aggregate(one, settings)) is not None
-        ),
-        classifiers=tuple(
-            f"{capitalise(one.name)}: {one.describe()}"
-            for one in settings.classifiers[:MOST_LISTED]
-        ),
+        flows=(*map(_draw_flow, flows), *map(_draw_aggregate, aggregates)),
+        delays=tuple(filter(None, map(tell_delay, flows))),
+        low_latency=tuple(f"{capitalise(one.name)}: {told}" for one, told in low_latency if told),
+        classifiers=tuple(f"{capitalise(one.name)}: {one.describe()}" for one in classifiers),
         others=(*_tell_rest(settings), *islice(_tell_others(document), MOST_LISTED)),
     )
 
@@ -213,89 +185,77 @@ def _tell_rest(settings: Settings) -> Iterator[str]:
             yield write_count(number - MOST_LISTED, f"further {what}") + more
 
 
-def tell_delay(flow: ServiceFlow, settings: Settings) -> str | None:
+def tell_delay(flow: ServiceFlow) -> str | None:
     """Describe the delay of a flow's full buffer, and that of its AQM; None if not known."""
-    buffer = find_buffer(flow, settings)
+    buffer, aqm = flow.buffer, flow.aqm
     if buffer is None or buffer.delay is None or buffer.rate is None or flow.is_unsolicited:
         return None
-    size = write_size(buffer.size)
     chosen = "" if buffer.path else " (the specification's default, as the file sets none)"
     told = (
-        f"{capitalise(flow.name)}: a full buffer of {size}{chosen} delays by"
+        f"{capitalise(flow.name)}: a full buffer of {write_size(buffer.size)}{chosen} delays by"
         f" {write_time(buffer.delay)} at {write_rate(buffer.rate)}"
     )
     if buffer.peak and buffer.peak_delay:
-        told += (
-            f", by {write_time(buffer.peak_delay)} at {write_rate(buffer.peak)} while the burst"
-            " lasts"
-        )
-    aqm = find_aqm(flow, settings)
+        peak = write_rate(buffer.peak)
+        told += f", by {write_time(buffer.peak_delay)} at {peak} while the burst lasts"
     # The queue of a downstream flow is in the CMTS, of which the file says nothing more.
     if aqm.state == "unsaid" and flow.direction == "down":
         return f"{told}."
-    return f"{told}; {_tell_aqm(aqm)}."
-
-
-def _tell_aqm(aqm: Aqm) -> str:
-    kept = write_time(aqm.target)
+    kept = f"keeps about {write_time(aqm.target)}"
     if aqm.state == "off":
-        return (
-            f"the AQM is off ({' and '.join(aqm.paths)}), so each long transfer brings that delay"
+        effect = f"the AQM is off ({aqm.switches}), so each long transfer brings that delay"
+    elif aqm.is_immediate:
+        effect = f"its immediate AQM marks every packet above {write_time(aqm.target)}"
+    elif aqm.state == "on":
+        effect = f"its AQM {kept}"
+    else:
+        effect = f"a modem with DOCSIS-PIE (3.1 and later) {kept}, one without has that delay"
+    return f"{told}; {effect}."
+
+
+def _draw_flow(flow: ServiceFlow) -> FlowRow:
+    buffer, aqm = flow.buffer, flow.aqm
+    default = "" if buffer and buffer.path else " (default)"
+    kept = "immediate" if aqm.is_immediate else "on"
+    states = {"off": "off", "unsaid": "–", "on": f"{kept}, {write_time(aqm.target)}"}
+    row = _draw_bundle(flow)
+    if buffer:
+        row = replace(
+            row,
+            buffer=f"{write_size(buffer.size)}{default}",
+            delay="–" if buffer.delay is None else write_time(buffer.delay),
+            buffer_bytes=buffer.size,
+            buffer_path=buffer.path,
+            delay_ns=buffer.delay,
         )
-    if aqm.is_immediate:
-        return f"its immediate AQM marks every packet above {kept}"
-    if aqm.state == "on":
-        return f"its AQM keeps about {kept}"
-    return f"a modem with DOCSIS-PIE (3.1 and later) keeps about {kept}, one without has that delay"
-
-
-def _draw_flow(flow: ServiceFlow, settings: Settings) -> FlowRow:
-    buffer = find_buffer(flow, settings)
-    aqm = find_aqm(flow, settings)
-    return FlowRow(
-        path=flow.path,
-        flow=_name(flow),
-        service_class=flow.service_class or "–",
-        rate=_limit(flow.rate),
-        peak=_limit(flow.peak),
-        burst=_size(flow.burst),
+    return replace(
+        row,
         scheduling=_scheduling(flow),
-        buffer=_buffer(buffer),
-        delay=write_time(buffer.delay) if buffer and buffer.delay is not None else "–",
-        aqm=_aqm(aqm),
-        rate_bps=_number(flow.rate),
-        peak_bps=_number(flow.peak),
-        burst_bytes=_number(flow.burst),
-        buffer_bytes=buffer.size if buffer else None,
-        buffer_path=buffer.path if buffer else None,
-        delay_ns=buffer.delay if buffer else None,
+        aqm=states[aqm.state],
         aqm_state=aqm.state,
         aqm_target_ns=aqm.target,
     )
 
 
 def _draw_aggregate(aggregate: Aggregate) -> FlowRow:
-    low = aggregate.low_latency_reference
+    row, low = _draw_bundle(aggregate), aggregate.low_latency_reference
+    joined = f", low latency: {aggregate.direction} {low.value}" if low else ""
+    coupled = f"coupled × {aggregate.coupling.value / 10}" if aggregate.coupling else "–"
+    return replace(row, flow=f"aggregate {row.flow}{joined}", aqm=coupled)
+
+
+def _draw_bundle(bundle: Bundle) -> FlowRow:
     return FlowRow(
-        path=aggregate.path,
-        flow=f"aggregate {_name(aggregate)}"
-        + (f", low latency: {aggregate.direction} {low.value}" if low else ""),
-        service_class=aggregate.service_class or "–",
-        rate=_limit(aggregate.rate),
-        peak=_limit(aggregate.peak),
-        burst=_size(aggregate.burst),
-        scheduling="–",
-        buffer="–",
-        delay="–",
-        aqm=f"coupled × {aggregate.coupling.value / 10}" if aggregate.coupling else "–",
-        rate_bps=_number(aggregate.rate),
-        peak_bps=_number(aggregate.peak),
-        burst_bytes=_number(aggregate.burst),
+        path=bundle.path,
+        flow=f"{bundle.direction} {bundle.reference.value if bundle.reference else '?'}",
+        service_class=bundle.service_class or "–",
+        rate=_limit(bundle.rate),
+        peak=_limit(bundle.peak),
+        burst=bundle.burst.as_size if bundle.burst else "–",
+        rate_bps=_number(bundle.rate),
+        peak_bps=_number(bundle.peak),
+        burst_bytes=_number(bundle.burst),
     )
-
-
-def _name(bundle: Bundle) -> str:
-    return f"{bundle.direction} {bundle.reference.value if bundle.reference else '?'}"
 
 
 def _number(setting: Setting | None) -> int | None:
@@ -305,7 +265,7 @@ def _number(setting: Setting | None) -> int | None:
 def _limit(rate: Setting | None) -> str:
     if rate is None:
         return "–"
-    return write_rate(rate.value) if rate.value else "no limit"
+    return rate.as_rate if rate.value else "no limit"
 
 
 def _scheduling(flow: ServiceFlow) -> str:
@@ -313,55 +273,36 @@ def _scheduling(flow: ServiceFlow) -> str:
     own, granted = flow.scheduling, flow.guaranteed_rate
     told = [SCHEDULING.get(own.value, f"{own.value}")] if own else []
     if flow.is_unsolicited:
-        told.extend(_grants(flow))
-    if flow.is_polled and (polls := flow.polling_interval):
-        told.append(f"polled each {write_time(1e3 * polls.value)}")
+        told += _grants(flow)
+    if flow.is_polled and flow.polling_interval:
+        told.append(f"polled{_each(flow.polling_interval)}")
     if granted and granted.value:
         interval = flow.guaranteed_interval
-        each = f" each {write_time(1e3 * interval.value)}" if interval and interval.value else ""
-        told.append(f"grants of {write_rate(granted.value)}{each}")
+        each = _each(interval) if interval and interval.value else ""
+        told.append(f"grants of {granted.as_rate}{each}")
     if (requests := flow.request_interval) and requests.value:
-        told.append(f"may request each {write_time(1e3 * requests.value)}")
+        told.append(f"may request{_each(requests)}")
     return ", ".join(told) or "–"
+
+
+def _each(interval: Setting) -> str:
+    return f" each {write_time(1e3 * interval.value)}"
 
 
 def _grants(flow: ServiceFlow) -> Iterator[str]:
     """Give the size of unsolicited grants and their interval, and the rate that both make."""
     size, interval = flow.grant_size, flow.grant_interval
     count = flow.grants_per_interval.value if flow.grants_per_interval else 1
-    parts = []
-    if size:
-        parts.append(f"{count} × {write_size(size.value)}" if count > 1 else write_size(size.value))
-    if interval:
-        parts.append(f"each {write_time(1e3 * interval.value)}")
-    if parts:
-        yield " ".join(parts)
+    times = f"{count} × " if count > 1 else ""
+    told = f"{times}{size.as_size}" if size else ""
+    if told := f"{told}{_each(interval) if interval else ''}".strip():
+        yield told
     if size and interval and interval.value:
         yield write_rate(round(count * size.value * 8e6 / interval.value))
 
 
-def _size(size: Setting | None) -> str:
-    return write_size(size.value) if size else "–"
-
-
-def _buffer(buffer: Buffer | None) -> str:
-    if buffer is None:
-        return "–"
-    return write_size(buffer.size) if buffer.path else f"{write_size(buffer.size)} (default)"
-
-
-def _aqm(aqm: Aqm) -> str:
-    if aqm.state == "off":
-        return "off"
-    if aqm.state == "unsaid":
-        return "–"
-    kept = write_time(aqm.target)
-    return f"immediate, {kept}" if aqm.is_immediate else f"on, {kept}"
-
-
 def _tell_mic(mic: Mic) -> str:
     words = {
-        "right": "right",
         "wrong": "WRONG",
         "stale": "STALE",
         "missing": "not in the file",
@@ -410,7 +351,7 @@ def _tell_vendor(tlv: Tlv) -> str:
     vendor = tlv.get(8)
     inner = [other for other in tlv.nested or () if other.type != 8]
     if vendor and vendor.hex == "ffffff":
-        names = [write_name(other.name) if other.name else f"TLV {other.tlv}" for other in inner]
+        names = [other.called for other in inner]
         return f"DOCSIS extension: {list_names(names, 6) or 'nothing'} (TLV {tlv.path})"
     whose = f"vendor {vendor.bytes.hex(':')}" if vendor else "a vendor without an id"
     held = write_size(len(tlv.bytes)) if tlv.nested is None else write_count(len(inner), "setting")

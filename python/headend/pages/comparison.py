@@ -1,35 +1,21 @@
-"""Gathers the content of the page of several runs for its template ``compare.html.j2``."""
+"""The page of several runs beside each other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.bottleneck import gather_queues
-from headend.analysis.channels import gather_channels
-from headend.analysis.marks import tell_marks
-from headend.analysis.verdict import (
-    Party,
-    QueueState,
-    describe_shared_queue,
-    judge,
-    note_comparison,
-    pair_parties,
-)
-from headend.comparison.caveats import MissingSeeds, tell_unfinished, warn_of_variants
-from headend.comparison.comparison import (
-    Row,
-    Variant,
-    compare_figures,
-    explain_board,
-    gather_variants,
-)
+from headend.comparison.board import tabulate_board, tabulate_outcomes
+from headend.comparison.comparison import Variant, compare_figures, gather_variants
 from headend.comparison.contrast import answer_comparison
 from headend.comparison.grid import Tier, find_grid
-from headend.comparison.missed import list_missed
-from headend.scenario.groups import MOST_LISTED
+from headend.comparison.notes import MissingSeeds, list_missed, tell_unfinished, warn_of_variants
+from headend.pages.run import section_method, section_modem_files, section_tables, tell_partial
+from headend.pages.section import Line, Page, Section, capitalise_first, fold, text
 from headend.scenario.modems import tell_shared
+from headend.wording.flow_tables import tabulate_expectations
+from headend.wording.table import Table, make_table
+from headend.wording.verdict import judge, note_comparison
 
 if TYPE_CHECKING:
     from headend.figures import Figure
@@ -45,47 +31,13 @@ MOST_MISSED = 3
 INSTEAD = ("queue", "queue-delay", "delay")
 
 
-@dataclass(frozen=True)
-class ShownTier:
-    """The tables of one tier; all values are over all seeds.
-
-    Parameters
-    ----------
-    label
-        Empty where there is one tier alone.
-    variants
-        The settings of the tier.
-    results
-        The result of each over its seeds.
-    notes
-        Sentences about facts that the table of people does not have.
-    people
-        How each flow or group fared under each setting, by its label.
-    queues
-        The compared queue under each setting.
-    board
-        The rows of the figures.
-    reading
-        A sentence on how to read the figures.
-    """
-
-    label: str
-    variants: list[Variant]
-    results: list[Record]
-    notes: list[str]
-    people: list[tuple[str, list[Party | None]]]
-    queues: list[QueueState | None]
-    board: list[Row]
-    reading: str
-
-
 def describe_comparison(
     results: Sequence[Record],
     figures: Sequence[Figure],
     unfinished: Sequence[str],
     missing_seeds: MissingSeeds,
-) -> dict[str, Any]:
-    """Gather what the template of several runs needs, besides the title and the figures.
+) -> Page:
+    """Make the page of several runs.
 
     Parameters
     ----------
@@ -100,73 +52,103 @@ def describe_comparison(
     """
     variants = gather_variants(results)
     pooled = [variant.pool() for variant in variants]
-    grid = find_grid(variants)
-    of_runs = (text for result in pooled for text in result.warnings)
-    warnings = [*warn_of_variants(variants, missing_seeds), *of_runs]
+    is_alone = len(pooled) == 1
+    files: list[dict[str, Any]] = []
+    for result in pooled:
+        files += [one for one in result.manifest.get("modem_files", []) if one not in files]
+    tiers = find_grid(variants).tiers
+    differences = tabulate_differences(
+        [(result.label, result.manifest["scenario"]) for result in pooled]
+    )
+    sections = [*_section_description(pooled), *_section_expectations(variants, pooled)]
+    for tier in tiers:
+        if is_alone:
+            sections += section_tables(pooled[0], judge(pooled[0]), "People")
+        sections += _section_tier(tier, is_alone=is_alone, is_only=len(tiers) == 1)
+    sections += section_modem_files(files)
+    if differences.rows:
+        sections.append(fold("What differs between the runs", differences, is_minor=True))
+    notices: list[Line] = []
+    if unfinished:
+        told = f" The comparison was stopped. {tell_unfinished(unfinished)} Everything here is of"
+        notices.append((("Partial.", "strong"), f"{told} what is kept."))
     missed = [(label, told.partition(": ")[2]) for label, told in list_missed(variants)]
-    return {
-        "grades": tell_marks(
-            name for result in pooled for name in result.flows["application"].to_list()
-        ),
-        "missed": missed[:MOST_MISSED],
-        "missed_besides": len(missed[MOST_MISSED:]),
-        "answer": answer_comparison(variants).settle_why(
-            [figure.name for figure in figures], INSTEAD
-        ),
-        "configured": tell_shared([result.manifest["scenario"] for result in pooled]),
-        "modem_files": _gather_files(pooled),
-        "shown": pooled,
-        "variants": variants,
-        "unfinished": tell_unfinished(unfinished),
-        "warnings": list(dict.fromkeys(warnings)),
-        "tiers": [_show_tier(tier) for tier in grid.tiers],
-        "most_open": MOST_OPEN,
-        **(_show_alone(pooled[0]) if len(pooled) == 1 else {}),
-        "differences": find_differences([result.manifest["scenario"] for result in pooled]),
-    }
-
-
-def _gather_files(results: Sequence[Record]) -> list[dict[str, Any]]:
-    """Give what each modem's file set, once for each file and the keys that it set."""
-    found: list[dict[str, Any]] = []
-    for result in results:
-        found += [one for one in result.manifest.get("modem_files", []) if one not in found]
-    return found
-
-
-def _show_alone(result: Record) -> dict[str, Any]:
-    """Gather the tables for a comparison of one setting, over its seeds."""
-    return {
-        "verdict": judge(result),
-        "channels": gather_channels(result),
-        "parties_of_queues": gather_queues(result),
-        "most_listed": MOST_LISTED,
-    }
-
-
-def _show_tier(tier: Tier) -> ShownTier:
-    variants = tier.present
-    pooled = [variant.pool() for variant in variants]
-    verdicts = [judge(result) for result in pooled]
-    has_board = sum(len(variant.results) for variant in variants) > 1
-    return ShownTier(
-        tier.label,
-        variants,
-        pooled,
-        note_comparison(pooled, verdicts),
-        pair_parties(verdicts),
-        describe_shared_queue(pooled),
-        compare_figures(variants) if has_board else [],
-        explain_board(variants),
+    notices += tell_partial(pooled, is_named=True)
+    for label, told in missed[:MOST_MISSED]:
+        under = "" if is_alone else f" under {label}"
+        notices.append(((f"Missed{under}:", "strong"), f" {told}"))
+    if more := len(missed[MOST_MISSED:]):
+        notices.append(((f"{more} more missed", "#expectations"),))
+    of_runs = (text for result in pooled for text in result.warnings)
+    labels = ["" if is_alone else result.label for result in pooled]
+    seeds = [variant.seeds for variant in variants]
+    return Page(
+        pooled[0].title,
+        answer_comparison(variants).settle_why([figure.name for figure in figures], INSTEAD),
+        figures,
+        sections,
+        section_method(list(zip(pooled, seeds, labels, strict=True))),
+        notices,
+        capitalise_first([tell_shared([result.manifest["scenario"] for result in pooled])]),
+        list(dict.fromkeys([*warn_of_variants(variants, missing_seeds), *of_runs])),
+        columns="choices",
     )
 
 
-def find_differences(scenarios: Sequence[dict[str, Any]]) -> list[tuple[str, list[str]]]:
-    """Find what differs between resolved scenarios: the path, and its value in each."""
-    flat = [dict(_flatten(scenario)) for scenario in scenarios]
+def _section_description(pooled: Sequence[Record]) -> list[Section]:
+    """Make the section of what the scenario says of itself, if it is one scenario."""
+    description = pooled[0].manifest["description"]
+    is_shared = len({result.title for result in pooled}) == 1
+    return [text(description, title=pooled[0].title)] if description and is_shared else []
+
+
+def _section_expectations(variants: Sequence[Variant], pooled: Sequence[Record]) -> list[Section]:
+    """Make the section of each expectation of each run; over several seeds, of those missed."""
+    runs = [result for variant in variants for result in variant.results]
+    outcomes = [(one, result) for result in runs for one in result.expectations]
+    if not outcomes:
+        return []
+    parts = []
+    is_brief = len(runs) > len(pooled)
+    missed = [(one, result) for one, result in outcomes if not one.met]
+    if is_brief:
+        met = len(outcomes) - len(missed)
+        after = "; those missed:" if missed else "."
+        parts.append(text(f"Met in {met} of {len(outcomes)} cases over all seeds{after}"))
+    shown = missed if is_brief else outcomes
+    labels = [
+        result.label + (f", seed {result.manifest['seed']}" if is_brief else "")
+        for _, result in shown
+    ]
+    if shown:
+        parts.append(Section("table", tabulate_expectations([one for one, _ in shown], labels)))
+    return [Section("sections", parts, "Expectations", anchor="expectations")]
+
+
+def _section_tier(tier: Tier, *, is_alone: bool, is_only: bool) -> list[Section]:
+    """Make the sections of a tier: how flows fared in words, then the figures; over all seeds."""
+    variants = tier.present
+    of = f", {tier.label}" if tier.label else ""
+    sections = []
+    if not is_alone:
+        pooled = [variant.pool() for variant in variants]
+        verdicts = [judge(result) for result in pooled]
+        notes = text(*note_comparison(pooled, verdicts))
+        sections.append(fold(f"In words{of}", tabulate_outcomes(pooled, verdicts), notes))
+    if sum(len(variant.results) for variant in variants) > 1:
+        rows = compare_figures(variants)
+        is_open = is_only and len(rows) <= MOST_OPEN
+        sections.append(fold(f"In figures{of}", tabulate_board(variants, rows), is_open=is_open))
+    return sections
+
+
+def tabulate_differences(scenarios: Sequence[tuple[str, dict[str, Any]]]) -> Table:
+    """Give a row for each path in which labelled, resolved scenarios differ."""
+    flat = [dict(_flatten(scenario)) for _, scenario in scenarios]
     paths = list(dict.fromkeys(path for item in flat for path in item))
-    rows = [(path, [str(item.get(path, "–")) for item in flat]) for path in paths]
-    return [(path, values) for path, values in rows if len(set(values)) > 1]
+    values = {path: [str(item.get(path, "–")) for item in flat] for path in paths}
+    rows = [(path, *own) for path, own in values.items() if len(set(own)) > 1]
+    return make_table("path", [label for label, _ in scenarios], rows)
 
 
 def _flatten(value: Any, path: str = "") -> list[tuple[str, Any]]:

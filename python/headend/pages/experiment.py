@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from headend.pages.page import fingerprint_drawing, write_page
+from headend.pages import page
 from headend.results.experiment import RESULTS, Experiment, remove_page
 from headend.results.folder import MANIFEST, REPORT
 from headend.results.seal import is_page_of
@@ -16,9 +16,10 @@ def keep_page(experiment: Experiment, render: Callable[[], str], *, report: bool
     """Write the page of an experiment to its folder, or remove one that shows something else."""
     folder = experiment.folder
     assert folder, "an experiment whose page is kept has a folder"
-    if not experiment.complete or (
-        not report and not is_page_of(folder / REPORT, _fingerprint(folder))
-    ):
+    path = folder / REPORT
+    # What is no file is no page of other results; who writes the page says that it is in the way.
+    is_other = path.is_file() and not is_page_of(path, _fingerprint(folder))
+    if not experiment.complete or (is_other and not report):
         remove_page(folder)
     elif report:
         write_experiment_page(experiment, render)
@@ -32,13 +33,13 @@ def write_experiment_page(
     assert folder, "an experiment whose page is written has a folder"
     path, fingerprint = path or folder / REPORT, _fingerprint(folder)
     if not is_page_of(path, fingerprint):
-        write_page(render(), path, fingerprint)
+        page.write_page(render(), path, fingerprint)
     return path
 
 
 def _fingerprint(folder: Path) -> str:
     """Tell what a page is made of: its numbers, its words, and how it is drawn."""
-    digest = hashlib.sha256(f"{fingerprint_drawing()}\n".encode())
+    digest = hashlib.sha256(f"{page.fingerprint_drawing()}\n".encode())
     for name in (MANIFEST, RESULTS):
         digest.update((folder / name).read_bytes())
     return digest.hexdigest()

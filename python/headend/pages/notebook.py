@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headend.analysis.answer import Answer
     from headend.figures import Figure
     from headend.figures.plot import Plot
+    from headend.wording.answer import Answer
 
 #: A picture that is larger as SVG is drawn as PNG, so that a notebook with many outputs stays
 #: small, in bytes.

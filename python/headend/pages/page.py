@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
-import json
+import html
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.limits import LIMITS_COLUMN, LIMITS_NOTE
-from headend.analysis.units import choose_people_units, choose_queue_units
-from headend.comparison.caveats import MissingSeeds
+from headend.comparison.notes import MissingSeeds
 from headend.figures import draw_figures
 from headend.figures.theme import configure
 from headend.pages.charts import embed_charts, embed_json
 from headend.pages.comparison import describe_comparison
 from headend.pages.run import describe_run
+from headend.pages.section import Page
 from headend.pages.vega import read_script
 from headend.results.folder import write_file
 from headend.results.seal import seal_page
-from headend.text.quantity import format_number, format_quantity, name_column
+from headend.text.quantity import format_quantity
 from headend.text.reveal import reveal
 from headend.text.wording import keep_units
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     import jinja2
     import markupsafe
 
-    from headend.figures import Figure
     from headend.results.record import Record
 
 
@@ -62,26 +60,20 @@ def write_report(
     """
     figures = draw_figures(results)
     if len(results) == 1 and not unfinished and not missing_seeds:
-        template, content = "report.html.j2", describe_run(results[0], figures)
+        page = describe_run(results[0], figures)
     else:
-        content = describe_comparison(results, figures, unfinished, missing_seeds)
-        template = "compare.html.j2"
-    page = render_page(template, figures, title=title or results[0].title, **content)
-    return write_page(page, path)
+        page = describe_comparison(results, figures, unfinished, missing_seeds)
+    return write_page(render_page(replace(page, title=title or results[0].title)), path)
 
 
-def render_page(template: str, figures: Sequence[Figure], **content: Any) -> str:
-    """Fill a template with figures and other content; libraries, styles and data are put inside."""
-    return (
-        _make_environment()
-        .get_template(template)
-        .render(
-            figures=figures,
-            data=embed_charts(figures),
-            themes=embed_json({"light": configure(), "dark": configure(dark=True)}),
-            libraries=bundle_libraries() if figures else "",
-            **content,
-        )
+def render_page(page: Page) -> str:
+    """Write a page as HTML that holds all it needs: libraries, styles and data are inside."""
+    return render_fragment(
+        "page.html.j2",
+        page=page,
+        data=embed_charts(page.figures),
+        themes=embed_json({"light": configure(), "dark": configure(dark=True)}),
+        libraries=bundle_libraries() if page.figures else "",
     )
 
 
@@ -117,7 +109,7 @@ def fingerprint_drawing() -> str:
 
     digest = hashlib.sha256(f"{read_version()}\njinja2 {version('jinja2')}".encode())
     package = Path(__file__).parents[1]
-    for path in sorted([*package.rglob("*.py"), *package.glob("report/templates/*")]):
+    for path in sorted([*package.rglob("*.py"), *package.glob("pages/templates/*")]):
         digest.update(path.read_bytes())
     digest.update(_engine.describe().encode())
     return digest.hexdigest()
@@ -142,6 +134,25 @@ def mark_code(text: str) -> markupsafe.Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(reveal(text)))))
 
 
+def mark_markdown(text: str) -> str:
+    """Keep a text from ending the cell of a Markdown table, or from meaning something in it."""
+    plain = reveal(" ".join(text.split()))
+    return re.sub(r"[\\|<*_`~\[]", r"\\\g<0>", plain)
+
+
+def hyphenate(text: str) -> str:
+    r"""Mark where the long words of a matrix can break.
+
+    Examples
+    --------
+    >>> hyphenate("recommended").split("\N{SOFT HYPHEN}")
+    ['recom', 'mended']
+    """
+    for word in ("recom-mended", "unde-cided", "un-managed"):
+        text = text.replace(word.replace("-", ""), word.replace("-", "\N{SOFT HYPHEN}"))
+    return text
+
+
 def _reveal_text(value: Any) -> Any:
     """Make control characters in plain texts visible; HTML comes from headend as it is."""
     return reveal(value) if type(value) is str else value
@@ -159,17 +170,10 @@ def _make_environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         finalize=_reveal_text,
     )
-    environment.filters["number"] = format_number
-    environment.filters["column"] = name_column
-    environment.filters["units"] = choose_people_units
-    environment.filters["units_of_queues"] = choose_queue_units
     environment.filters["quantity"] = lambda value, kind: format_quantity(value, kind)
-    environment.filters["groupby_subject"] = lambda rows: [
-        (subject, list(own)) for subject, own in itertools.groupby(rows, lambda r: r.figure.subject)
-    ]
     environment.filters["code"] = mark_code
+    environment.filters["hyphenate"] = hyphenate
+    environment.filters["markdown"] = mark_markdown
+    environment.filters["html"] = html.escape
     environment.filters["keep_units"] = keep_units
-    environment.filters["pretty"] = lambda value: json.dumps(value, indent=2, ensure_ascii=False)
-    environment.globals["limits_column"] = LIMITS_COLUMN
-    environment.globals["limits_note"] = LIMITS_NOTE
     return environment

@@ -1,82 +1,243 @@
-"""Gathers the content of the page of one run for its template ``report.html.j2``."""
+"""The page of one run, and the sections that it shares with the page of several."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.bottleneck import gather_queues
-from headend.analysis.channels import gather_channels
-from headend.analysis.emulation import (
-    is_open_loop,
+from headend.analysis.lateness import is_open_loop
+from headend.analysis.mib import gather_modem
+from headend.pages.section import Line, Page, Section, capitalise_first, fold, text
+from headend.scenario.modems import tell_configured
+from headend.text.quantity import format_quantity
+from headend.wording.emulation import (
     list_ends,
     list_programs,
     list_timing,
     tell_kind,
     tell_source,
 )
-from headend.analysis.low_latency import (
-    COLUMNS,
-    MOST_AGGREGATES,
-    choose_aggregates,
-    explain_columns,
-    write_flow,
+from headend.wording.flow_tables import (
+    tabulate_aggregates,
+    tabulate_expectations,
+    tabulate_flows,
+    tabulate_member_queues,
+    tabulate_members,
+    tabulate_queues,
+    tabulate_timing,
 )
-from headend.analysis.marks import tell_marks
-from headend.analysis.mib import gather_modem
-from headend.analysis.real_flows import list_real_flows
-from headend.analysis.run_answer import answer_run
-from headend.analysis.verdict import judge
-from headend.scenario.groups import MOST_LISTED
-from headend.scenario.modems import tell_configured
+from headend.wording.flows import describe_marks
+from headend.wording.real_flows import tabulate_real_flows
+from headend.wording.run import answer_run
+from headend.wording.table import Column, Table, make_table
+from headend.wording.verdict import RunVerdict, judge
 
 if TYPE_CHECKING:
     from headend.figures import Figure
     from headend.results.record import Record
 
+#: What a table of a modem's MIB shows.
+_MANAGED = (
+    "Settings and counters of {}, named as in DOCS-QOS3-MIB. Upstream they are the modem's,"
+    " downstream the CMTS's. Settings are those at the end of the run. Of the request policy only"
+    " the bits count that are simulated: 0, 4, 5, 6 and 10. Counters begin after the warm-up, and"
+    " histograms have every packet. The file `mib.parquet` has the same of every modem."
+)
 
-def describe_run(result: Record, figures: Sequence[Figure]) -> dict[str, Any]:
-    """Gather what the template of one run needs, besides the title and the figures."""
+_TIMING = (
+    "How late a frame was: from the time at which the line had it ready until it was written. A"
+    " stall is a time in which the emulator had work to do and was not allowed to run."
+)
+
+#: What a modem's file did, besides what it set.
+_OF_FILES = {
+    "replaced": "It replaces keys of the scenario",
+    "kept": "Keys of the scenario that go before it",
+    "notes": "What else is to be known",
+}
+
+
+def describe_run(result: Record, figures: Sequence[Figure]) -> Page:
+    """Make the page of one run."""
     verdict = judge(result)
-    aggregates = choose_aggregates(result, verdict.queue.queue if verdict.queue else None)
-    return {
-        "result": result,
-        "grades": tell_marks(result.flows["application"].to_list()),
-        "answer": answer_run(result, verdict).settle_why([figure.name for figure in figures]),
-        "verdict": verdict,
-        "real": _gather_real(result),
-        "configured": tell_configured(result.manifest["scenario"]),
-        "modem_files": result.manifest.get("modem_files", []),
-        "missed": [outcome for outcome in result.expectations if not outcome.met],
-        "warnings": list(dict.fromkeys(result.warnings)),
-        "channels": gather_channels(result),
-        "parties_of_queues": gather_queues(result),
-        "aggregates": [
-            {
-                "name": one.low,
-                "columns": COLUMNS,
-                "rows": [write_flow(flow, is_protected=one.is_protected) for flow in one.flows],
-                "note": explain_columns(one),
-            }
-            for one in aggregates[:MOST_AGGREGATES]
-            if one.flows
+    tables = [Section("table", tabulate_expectations(result.expectations))]
+    open_loop = ", in open loop" if is_open_loop(result) else ""
+    description = result.manifest["description"]
+    real = _section_real(result)
+    aggregates = [
+        part
+        for table in tabulate_aggregates(result, verdict.queue.queue if verdict.queue else None)
+        for part in (
+            Section("heading", table.title),
+            Section("table", table),
+        )
+    ]
+    return Page(
+        result.title,
+        answer_run(result).settle_why([figure.name for figure in figures]),
+        figures,
+        [
+            *([text(description, title="The scenario")] if description else []),
+            *(
+                [Section("sections", tables, f"Expectations{open_loop}")]
+                if result.expectations
+                else []
+            ),
+            *real,
+            *section_tables(result, verdict, "Flows" if real else "People", is_folded=True),
+            *([fold("Low latency", *aggregates, is_open=True)] if aggregates else []),
+            fold("Notes on queues and channels", Section("list", verdict.notes)),
+            *section_modem_files(result.manifest.get("modem_files", [])),
+            *_section_managed(result, verdict),
         ],
-        "managed": gather_modem(result, verdict.queue.queue) if verdict.queue else None,
-        "most_listed": MOST_LISTED,
-    }
+        section_method([(result, [result.manifest["seed"]], "")]),
+        [
+            *tell_partial([result]),
+            *(
+                (("Missed:", "strong"), f" {one.expected}, measured {one.measured_text}")
+                for one in result.expectations
+                if not one.met
+            ),
+        ],
+        [*capitalise_first([tell_configured(result.manifest["scenario"])]), *_tell_timing(result)],
+        list(dict.fromkeys(result.warnings)),
+        columns="people",
+        is_titled=True,
+    )
 
 
-def _gather_real(result: Record) -> dict[str, Any] | None:
-    """Gather what there is to show of real programs; None where there were none."""
+def tell_partial(results: Sequence[Record], *, is_named: bool = False) -> list[Line]:
+    """Say of each run that was stopped how much of it there is."""
+    lines: list[Line] = []
+    for result in results:
+        if result.is_partial:
+            simulated, whole = (
+                format_quantity(result.manifest[name], "time")
+                for name in ("simulated_ns", "duration_ns")
+            )
+            which = f"Partial: {result.label}." if is_named else "Partial."
+            told = f" Stopped at {simulated} of {whole}; everything here is of that part."
+            lines.append(((which, "strong"), told))
+    return lines
+
+
+def section_tables(
+    result: Record, verdict: RunVerdict, people: str, *, is_folded: bool = False
+) -> list[Section]:
+    """Make the sections of flows and of queues, each with those of its groups that are worst."""
+    bottleneck = verdict.queue.queue if verdict.queue else None
+    flows = [
+        fold(f"Those of {one.label} who fare worst", tabulate_members(one), is_minor=True)
+        for one in verdict.groups
+        if one.is_group
+    ]
+    queues = [
+        fold(
+            f"Those of {one.label} where packets wait longest",
+            tabulate_member_queues(one, bottleneck),
+            is_minor=True,
+        )
+        for one in gather_queues(result)
+        if one.is_group
+    ]
+    both = (
+        (f"{people} on the line", [Section("table", tabulate_flows(verdict.groups)), *flows]),
+        ("Queues", [Section("table", tabulate_queues(result, bottleneck)), *queues]),
+    )
+    return [
+        fold(title, *parts, is_open=title != "Queues")
+        if is_folded
+        else Section("sections", parts, title)
+        for title, parts in both
+    ]
+
+
+def section_modem_files(files: Iterable[Mapping[str, Any]]) -> list[Section]:
+    """Make a section for each modem's file: what it set, replaced and left to the scenario."""
+    sections = []
+    for one in files:
+        rows = [(f"`{own['key']}`", str(own["value"]), str(own["tlv"])) for own in one["set"]]
+        key = one["key"].replace(".config", "")
+        table = make_table(f"key of {key}", ["value", "TLV"], rows)
+        parts = [text(f"{one['more']} more.")] if one["more"] else []
+        for name, told in _OF_FILES.items():
+            parts += [text(f"{told}:"), Section("list", one[name])] if one[name] else []
+        sections.append(fold(f"What the modem's file {one['file']} set", table, *parts))
+    return sections
+
+
+def section_method(runs: Sequence[tuple[Record, Sequence[int], str]]) -> list[Section]:
+    """Make the sections on how runs were measured, and on their scenarios with every default.
+
+    Parameters
+    ----------
+    runs
+        Each with its seeds, and what to call it where there are others.
+    """
+    applications = [name for result, *_ in runs for name in result.flows["application"].to_list()]
+    measured = Section(
+        "measured",
+        {
+            "warmup": format_quantity(runs[0][0].manifest["warmup_ns"], "time"),
+            "grades": describe_marks(applications),
+        },
+    )
+    sections = [fold("How it was measured", measured)]
+    for result, seeds, label in runs:
+        seed = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+        title = (
+            f"The scenario{f' of {label}' if label else ''}, every default filled in ({seed},"
+            f" headend {result.manifest['headend']})"
+        )
+        scenario = json.dumps(result.manifest["scenario"], indent=2, ensure_ascii=False)
+        sections.append(fold(title, Section("pre", scenario), is_minor=True))
+    return sections
+
+
+def _section_managed(result: Record, verdict: RunVerdict) -> list[Section]:
+    """Make the section of what SNMP shows of the modem, on a cable line."""
+    modem = gather_modem(result, verdict.queue.queue) if verdict.queue else None
+    if modem is None:
+        return []
+    columns = [Column("unit"), *(Column(own, is_number=True) for own in modem.service_flows)]
+    rows = [
+        (f"`{row.name}`", row.unit, *(value or None for value in row.values)) for row in modem.rows
+    ]
+    table = make_table("object", columns, rows)
+    told = text(_MANAGED.format(modem.label), style="soft")
+    return [fold("As the modem's MIB counts it", told, table)]
+
+
+def _tell_timing(result: Record) -> list[Line]:
+    """Say in what kind of run the numbers came about, if it had real programs."""
+    if not tell_source(result):
+        return []
+    (kind,) = capitalise_first([tell_kind(result)])
+    timing = list_timing(result)
+    if not timing:
+        return [kind]
+    bad = (", ", (timing[0].value, "grade missed")) if timing[0].is_bad else ()
+    return [(kind, *bad, ": ", ("how late frames were", "#timing"))]
+
+
+def _section_real(result: Record) -> list[Section]:
+    """Make the sections of real programs: what ran where, their flows, frames and lateness."""
     source = tell_source(result)
     if not source:
-        return None
-    return {
-        "kind": tell_kind(result),
-        "is_open_loop": is_open_loop(result),
-        "source": source,
-        "programs": list_programs(result),
-        "flows": list_real_flows(result),
-        "ends": list_ends(result),
-        "timing": list_timing(result),
-    }
+        return []
+    parts: list[Section | Table] = [text(source)]
+    if programs := list_programs(result):
+        rows = [(host, f"`{command}`", ended) for host, command, ended in programs]
+        parts.append(make_table("host", ["command", "ended with"], rows, look="stacked"))
+    if flows := tabulate_real_flows(result):
+        parts += [flows, text("The file `real_flows.parquet` has every flow.", style="soft")]
+    if ends := list_ends(result):
+        told = ", ".join(f"{one.value} {one.name}" for one in ends)
+        parts.append(text(f"Real frames: {told}."))
+    sections = [fold("Real programs", *parts, is_open=True)]
+    if timing := tabulate_timing(result):
+        told_of = text(_TIMING, style="soft")
+        sections.append(fold("Timing", told_of, timing, anchor="timing", is_open=True))
+    return sections

@@ -8,10 +8,10 @@ buffer of 250 ms), with other targets, and with shorter buffers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any
 
-from headend.recommendation.feature import Feature
 from headend.recommendation.tier import Tier
 
 #: The buffers that are tried, in time at the sustained rate: the shortest and the longest, in s.
@@ -20,16 +20,40 @@ SHORTEST, LONGEST = 0.010, 0.200
 #: The buffer of a modem that nobody has set: 250 ms at the sustained rate.
 UNMANAGED = "250 ms"
 
-#: The latency target of DOCSIS-PIE where nobody sets it, in ms.
-DEFAULT_TARGET = 10
-
-#: Latency targets of DOCSIS-PIE that are tried besides its default, in ms.
-TARGETS = (5, 15, 20, 30)
+#: The latency target of DOCSIS-PIE where nobody sets it, and others that are tried, in ms.
+DEFAULT_TARGET, TARGETS = 10, (5, 15, 20, 30)
 
 #: Buffers of DOCSIS-PIE that are tried besides its default, in s at the sustained rate.
 LIMITS = (0.100, 0.050)
 
 _KIB = 1024
+
+
+class Feature(StrEnum):
+    """What may be set; the value is the word of ``--may-set``."""
+
+    #: What the tier has today; of rates alone, a buffer of 250 ms without AQM.
+    TODAY = "today"
+    #: The size of the upstream buffer (TLV 24.35), with the AQM off.
+    BUFFER_CONTROL = "buffer-control"
+    #: DOCSIS-PIE: its latency target (TLV 24.40.2) and its buffer (24.35).
+    AQM = "aqm"
+    #: Low Latency DOCSIS: an aggregate of a classic and a low-latency service flow (TLVs 70, 71).
+    LOW_LATENCY = "low-latency"
+
+    @property
+    def words(self) -> str:
+        """Its name above a column."""
+        return {"buffer-control": "Buffer Control", "aqm": "AQM"}.get(self, self.replace("-", " "))
+
+    @property
+    def place(self) -> int:
+        """Its place among the columns."""
+        return list(Feature).index(self)
+
+
+#: Those that ``--may-set`` can name.
+CHOOSABLE = (Feature.BUFFER_CONTROL, Feature.AQM, Feature.LOW_LATENCY)
 
 
 @dataclass(frozen=True)
@@ -60,12 +84,24 @@ class Candidate:
     target: int | None = None
     size: int | None = None
 
+    @property
+    def group(self) -> str:
+        """The name of its feature; the buffer of a modem that nobody has set is of none."""
+        return self.feature.words if self.is_settable else "unmanaged"
+
     def write_link(self, tier: Tier) -> dict[str, Any]:
         """Give the content of ``[link.cable.docsis]`` with this setting."""
-        link = dict(tier.link)
-        for way, own in (("upstream", self.upstream), ("downstream", self.downstream)):
-            link[way] = {**link[way], **own}
-        return link
+        own = {"upstream": self.upstream, "downstream": self.downstream}
+        return {**tier.link, **{way: {**tier.link[way], **table} for way, table in own.items()}}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give it as JSON can hold it; `from_dict` makes the same candidate of it."""
+        return {**asdict(self), "feature": str(self.feature)}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Candidate:
+        """Make a candidate of what `to_dict` gave."""
+        return cls(**{**content, "feature": Feature(content["feature"])})
 
 
 def list_candidates(tier: Tier, features: Sequence[Feature]) -> list[Candidate]:
@@ -74,45 +110,14 @@ def list_candidates(tier: Tier, features: Sequence[Feature]) -> list[Candidate]:
     The order is that of preference between candidates that are as good: the one that leaves the
     modem as it is comes first, then those with fewer settings.
     """
-    found: list[Candidate] = []
-    if Feature.AQM in features:
-        found += _list_aqm(tier)
-    if Feature.BUFFER_CONTROL in features:
-        buffers = _list_buffers(tier)
-        # A modem of DOCSIS 3.1 has an AQM: to set its buffer alone is to switch that off.
-        found = [*found, *buffers] if tier.is_docsis31 else [*buffers, *found]
-    if Feature.LOW_LATENCY in features and tier.is_docsis31:
-        found += _list_low_latency()
-    today = _make_today(tier)
-    return [today, *found] if today.is_settable else [*found, today]
-
-
-def _list_aqm(tier: Tier) -> list[Candidate]:
-    default = Candidate(f"AQM {DEFAULT_TARGET} ms", Feature.AQM, {"queue": "docsis_pie"})
-    limits = [
-        Candidate(
-            f"AQM {DEFAULT_TARGET} ms, buffer {size} KiB",
-            Feature.AQM,
-            {"queue": {"docsis_pie": {"limit": f"{size} KiB"}}},
-            size=size,
-        )
-        for size in dict.fromkeys(round_size(tier.upstream * limit / 8) for limit in LIMITS)
+    limits = dict.fromkeys(round_size(tier.upstream * limit / 8) for limit in LIMITS)
+    aqm = [
+        _set_aqm(f"AQM {DEFAULT_TARGET} ms"),
+        *(_set_aqm(f"AQM {DEFAULT_TARGET} ms, buffer {size} KiB", size=size) for size in limits),
+        *(_set_aqm(f"AQM {target} ms", target=target) for target in TARGETS),
     ]
-    targets = [
-        Candidate(
-            f"AQM {target} ms",
-            Feature.AQM,
-            {"queue": {"docsis_pie": {"target": f"{target} ms"}}},
-            target=target,
-        )
-        for target in TARGETS
-    ]
-    return [default, *limits, *targets]
-
-
-def _list_buffers(tier: Tier) -> list[Candidate]:
     ends = [tier.upstream * end / 8 / _KIB for end in (SHORTEST, LONGEST)]
-    return [
+    buffers = [
         Candidate(
             f"buffer {size} KiB",
             Feature.BUFFER_CONTROL,
@@ -121,33 +126,29 @@ def _list_buffers(tier: Tier) -> list[Candidate]:
         )
         for size in list_sizes(*ends)
     ]
-
-
-def _list_low_latency() -> list[Candidate]:
-    default = Candidate(
-        "low latency", Feature.LOW_LATENCY, {"low_latency": {}}, {"low_latency": {}}
-    )
-    targets = [
-        Candidate(
-            f"low latency, AQM {target} ms",
-            Feature.LOW_LATENCY,
-            {"low_latency": {}, "queue": {"docsis_pie": {"target": f"{target} ms"}}},
-            {"low_latency": {}},
-            target=target,
-        )
-        for target in (15, 20)
-    ]
-    return [default, *targets]
-
-
-def _make_today(tier: Tier) -> Candidate:
-    """Make the setting that the tier has today."""
+    # A modem of DOCSIS 3.1 has an AQM: to set its buffer alone is to switch that off.
+    tried = [*aqm, *buffers] if tier.is_docsis31 else [*buffers, *aqm]
+    if tier.is_docsis31:
+        on: dict[str, Any] = {"low_latency": {}}
+        tried.append(Candidate("low latency", Feature.LOW_LATENCY, on, on))
+        for target in (15, 20):
+            queue = {"queue": {"docsis_pie": {"target": f"{target} ms"}}}
+            label = f"low latency, AQM {target} ms"
+            own = Candidate(label, Feature.LOW_LATENCY, {**on, **queue}, on, target=target)
+            tried.append(own)
+    tried = [own for own in tried if own.feature in features]
     if tier.today is None:
-        queue = {"queue": {"drop_tail": {"limit": UNMANAGED}}}
-        return Candidate(f"no AQM, {UNMANAGED}", Feature.TODAY, queue, is_settable=False)
-    return Candidate(
-        "as it is", Feature.TODAY, tier.today.get("upstream", {}), tier.today.get("downstream", {})
-    )
+        unmanaged = {"queue": {"drop_tail": {"limit": UNMANAGED}}}
+        label = f"no AQM, {UNMANAGED}"
+        return [*tried, Candidate(label, Feature.TODAY, unmanaged, is_settable=False)]
+    today = [tier.today.get(way, {}) for way in ("upstream", "downstream")]
+    return [Candidate("as it is", Feature.TODAY, *today), *tried]
+
+
+def _set_aqm(label: str, *, target: int | None = None, size: int | None = None) -> Candidate:
+    settings = {"target": f"{target} ms"} if target else {"limit": f"{size} KiB"} if size else None
+    queue = {"docsis_pie": settings} if settings else "docsis_pie"
+    return Candidate(label, Feature.AQM, {"queue": queue}, target=target, size=size)
 
 
 def list_sizes(low: float, high: float) -> list[int]:
@@ -182,3 +183,20 @@ def _write_step(step: int) -> int:
 def _find_step(size: float) -> int:
     """Find the step whose size is nearest; 2 KiB are the least."""
     return min(range(2, 61), key=lambda step: abs(_write_step(step) - size))
+
+
+def order_candidates(candidates: Sequence[Candidate]) -> list[int]:
+    """Give the numbers of candidates in a reader's order: by feature, then size or latency target.
+
+    Examples
+    --------
+    >>> sizes = [Candidate(f"{size}", Feature.BUFFER_CONTROL, size=size) for size in (32, 8)]
+    >>> order_candidates([*sizes, Candidate("no AQM", Feature.TODAY)])
+    [3, 2, 1]
+    """
+
+    def place(number: int) -> tuple[int, ...]:
+        own = candidates[number - 1]
+        return own.feature.place, own.target or DEFAULT_TARGET, own.size or 0
+
+    return sorted(range(1, len(candidates) + 1), key=place)

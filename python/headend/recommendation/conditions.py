@@ -15,14 +15,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from headend.analysis.criteria import Condition, Criteria, read_preferences
 from headend.analysis.expect import Quantity, split_expectation
-from headend.errors import InputError
+from headend.analysis.sums import parse_sum
+from headend.engine.description import find_application
+from headend.errors import InputError, naming
+from headend.recommendation.candidate import Candidate
 from headend.recommendation.people import name_application
+from headend.recommendation.request import Request
 from headend.recommendation.tier import LINE, Tier
-from headend.running.measuring import parse_sum
 from headend.scenario.groups import name_group
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.wish import Condition, Wish, read_preferences
 from headend.text.quantity import NAMES, format_quantity, parse_quantity
 
 _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*%(?:\s*of\s+(\S+))?", re.IGNORECASE)
@@ -30,8 +33,35 @@ _SHARE = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*%(?:\s*of\s+(\S+))?", re.
 #: The directions of which a share can be.
 _WAYS = ("upstream", "downstream")
 
-#: The direction in which applications send their data, if no key of the flow says so.
-_SENDS = {"bulk": "down", "web": "down", "streaming": "down"}
+
+def read_tier_wish(request: Request, tier: Tier, vocabularies: Sequence[Vocabulary]) -> Criteria:
+    """Understand what must hold of a tier; a quantity counts as known if one candidate has it."""
+    first, *others = vocabularies
+    members: Mapping[str, Sequence[str]] = first.members
+    for own in others:
+        members = {**own.members, **members}
+    queues = sorted({name for own in vocabularies for name in own.queues})
+    channels = list(dict.fromkeys(name for own in vocabularies for name in own.channels))
+    known = replace(first, queues=queues, members=members, channels=channels)
+    flows = request.people.flows
+    return read_wish_of(request.conditions, request.objective, tier, flows, known)
+
+
+def list_vocabularies(
+    request: Request, tier: Tier, candidates: Sequence[Candidate]
+) -> list[Vocabulary]:
+    """List what can be asked of each candidate that the engine accepts."""
+    found, refused = [], []
+    for candidate in candidates:
+        try:
+            loaded = request.read_text(tier, candidate).load(request.overrides)
+        except InputError as error:
+            refused.append(error)
+        else:
+            found.append(Vocabulary.from_scenario(loaded.scenario))
+    if not found:
+        raise refused[0]
+    return found
 
 
 def read_wish_of(
@@ -40,19 +70,15 @@ def read_wish_of(
     tier: Tier,
     flows: Mapping[str, Mapping[str, Any]],
     vocabulary: Vocabulary,
-) -> Wish:
+) -> Criteria:
     """Understand what must hold of a tier, with bounds that are shares of its rate in bit/s.
 
     Parameters
     ----------
     conditions, objective
         As in `Request`.
-    tier
-        Whose rates count.
     flows
         The ``[flow]`` tables, which say in which direction a flow sends.
-    vocabulary
-        Of the scenario.
 
     Raises
     ------
@@ -65,19 +91,17 @@ def read_wish_of(
                 f'--expect "{text}": expected a condition such as "call.mos.p5 >= 4.0"; --prefer'
                 " takes most and least"
             )
-        try:
+        with naming(f'--expect "{text}"'):
             split_expectation(text)
-        except InputError as error:
-            raise InputError(f'--expect "{text}": {error}') from error
     wish = read_preferences([*conditions, *([read_objective(objective)] if objective else [])], {})
     hold = []
-    for one in wish.hold:
+    for one in wish.constraints:
         where = one.where.replace("--prefer", "--expect")
         try:
             hold.append(replace(_resolve(one, tier, flows, vocabulary), where=where))
         except ValueError as error:
             raise InputError(f"{where}: {error}") from error
-    wish = replace(wish, hold=tuple(hold))
+    wish = replace(wish, constraints=tuple(hold))
     wish.check({}, vocabulary)
     return wish
 
@@ -102,19 +126,14 @@ def read_objective(text: Any) -> str:
         For anything else; without saying where it is written.
     """
     example = '"most upload.goodput" or "least cable.up.delay.p99"'
-    if not isinstance(text, str) or not is_objective(text) or not text.strip().partition(" ")[2]:
-        hint = "; conditions belong to --expect" if re.search("[<>=]", str(text)) else ""
-        raise InputError(f"expected {example}, found {_quote(text)}{hint}")
-    if re.search("[<>=]", text):
-        raise InputError(
-            f"expected {example} without a bound, found {_quote(text)}; conditions belong to"
-            " --expect"
-        )
+    has_bound = re.search("[<>=]", str(text))
+    is_known = isinstance(text, str) and is_objective(text) and text.strip().partition(" ")[2]
+    if has_bound or not is_known:
+        without = " without a bound" if is_known else ""
+        found = f'"{text}"' if isinstance(text, str) else str(text)
+        hint = "; conditions belong to --expect" if has_bound else ""
+        raise InputError(f"expected {example}{without}, found {found}{hint}")
     return " ".join(text.split())
-
-
-def _quote(text: Any) -> str:
-    return f'"{text}"' if isinstance(text, str) else str(text)
 
 
 def _resolve(
@@ -135,7 +154,8 @@ def _resolve(
                 f' expected a bound without "of {match[2]}"'
             )
         return condition
-    way = (match[2] or _find_way(quantities, flows)).lower()
+    ways = {_find_way(quantity, flows) for quantity in quantities}
+    way = (match[2] or (ways.pop() if len(ways) == 1 else "")).lower()
     if way not in _WAYS:
         what = (
             f'found "of {match[2]}"'
@@ -148,35 +168,24 @@ def _resolve(
     share = parse_quantity(f"{match[1]} %", "ratio").value
     rate = tier.upstream if way == "upstream" else tier.downstream
     most = max(rate, _find_peak(tier, way))
-    if condition.is_rising and share * rate > most and condition.operator in (">", ">="):
+    if condition.higher_is_better and share * rate > most and condition.operator in (">", ">="):
+        peak = f" at its peak, and {format_quantity(rate, 'rate')} sustained" if most > rate else ""
         raise InputError(
-            (
-                f'no value meets "{condition.operator} {condition.limit}": the rate {way} is'
-                f" {format_quantity(most, 'rate')}"
-            )
-            + (
-                f" at its peak, and {format_quantity(rate, 'rate')} sustained"
-                if most > rate
-                else ""
-            )
+            f'no value meets "{condition.operator} {condition.limit}": the rate {way} is'
+            f" {format_quantity(most, 'rate')}{peak}"
         )
     return replace(condition, limit=f"{share * rate:.0f} bit/s")
 
 
-def _find_way(quantities: Sequence[Quantity], flows: Mapping[str, Mapping[str, Any]]) -> str:
-    """Find the direction that all quantities are of; nothing where there is no such."""
-    found = {_find_own_way(quantity, flows) for quantity in quantities}
-    return found.pop() if len(found) == 1 else ""
-
-
-def _find_own_way(quantity: Quantity, flows: Mapping[str, Mapping[str, Any]]) -> str:
+def _find_way(quantity: Quantity, flows: Mapping[str, Mapping[str, Any]]) -> str:
+    """Find the direction that a quantity is of; nothing where it has none."""
     subject = quantity.subject
     ways = dict(zip(("up", "down"), _WAYS, strict=True))
     for way, words in ways.items():
         if subject == f"{LINE}.{way}" or subject.startswith((f"{LINE}.{way}.", f"{LINE}.{way}_")):
             return words
     flow = flows.get(subject) or flows.get(name_group(subject), {})
-    sends = flow.get("direction") or _SENDS.get(name_application(flow), "")
+    sends = flow.get("direction") or find_application(name_application(flow)).direction
     return ways.get(quantity.direction or str(sends), "")
 
 

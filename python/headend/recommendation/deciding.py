@@ -2,36 +2,25 @@
 
 A candidate is recommended only if every condition holds over the whole 95 % interval of its mean.
 Of these it is the one with the best objective; of those whose means are as good
-(`headend.comparison.ties.find_tie`: within 5 %), the one with the least to set, unless another of
+(`headend.analysis.ties.find_tie`: within 5 %), the one with the least to set, unless another of
 them is clearly better for somebody and clearly worse for nobody. Others whose difference from the
 best is within its interval are called as good too, but are not recommended.
+
+All that sentences, tables and figures say of a tier is a fact of its `Decision`.
 """
 
 from __future__ import annotations
 
-import math
+import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headend.comparison.ties import find_tie
-from headend.design.design import Design
-from headend.design.factor import Factor
-from headend.recommendation.candidate import Candidate
-from headend.recommendation.feature import Feature
+from headend.analysis.criteria import Condition, Criteria
+from headend.analysis.measures import MeasureValues, measure_terms
+from headend.analysis.ranking import Choice, Evaluation, Feasibility, Policy, evaluate, rank
+from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.tier import Tier
-from headend.sweeps.concluding import conclude
-from headend.sweeps.conclusion import (
-    Best,
-    Conclusion,
-    Measured,
-    Standing,
-    find_shortfall,
-    weigh,
-    weigh_miss,
-)
-from headend.sweeps.definition import Sweep
-from headend.sweeps.wish import Wish
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,235 +29,254 @@ if TYPE_CHECKING:
 #: near.
 NEAREST = 0.001
 
+#: So many of people's own demands are shown, also where others are asked for.
+MOST_DEMANDS = 8
 
-@dataclass(frozen=True)
-class Decision:
-    """What one tier shall have.
+
+@dataclass(frozen=True, kw_only=True)
+class Decision(Evaluation):
+    """What one tier shall have, and what is known of all its settings.
 
     Parameters
     ----------
     tier
         The tier.
     candidates
-        What was tried; the setting of number ``n`` in the conclusion is ``candidates[n - 1]``.
-    conclusion
-        Their measures, and whether the conditions hold.
-    bests
-        The best candidate of each feature that was tried.
-    chosen
-        The best of all that can be set: recommended if its standing is ``holds``; else the one that
-        comes nearest.
+        What was tried; the setting of number ``n`` is ``candidates[n - 1]``.
     demands
-        What the people's own conditions and objective are, also where others were asked for.
+        The people's own conditions and objective, also where others were asked for.
+    seeds
+        How many were run.
     """
 
     tier: Tier
     candidates: tuple[Candidate, ...]
-    conclusion: Conclusion
-    bests: Mapping[Feature, Best]
-    chosen: Best
-    demands: Wish = field(default_factory=Wish)
-
-    @property
-    def watched(self) -> dict[str, bool]:
-        """The terms of all that was asked and of people's demands, and whether more is better."""
-        return _list_watched(self.conclusion, self.demands)
-
-    @property
-    def shown(self) -> list[str]:
-        """The terms in a table of all settings: those asked for, then what else people feel."""
-        return list(dict.fromkeys([*(term.text for term in self.wish.terms), *self.watched]))
-
-    @property
-    def wish(self) -> Wish:
-        """What must hold, and what there should be most or least of."""
-        return self.conclusion.sweep.wish
-
-    @property
-    def recommended(self) -> int | None:
-        """The setting that is recommended; None where none holds."""
-        return self.chosen.setting if self.chosen.standing is Standing.HOLDS else None
+    demands: Criteria
+    seeds: int
 
     def find(self, setting: int) -> Candidate:
         """Give the candidate of a setting."""
         return self.candidates[setting - 1]
+
+    # Which setting is chosen.
+
+    @functools.cached_property
+    def chosen(self) -> Choice:
+        """The best of all that can be set: recommended if it holds, else the nearest."""
+        settings = range(1, len(self.candidates) + 1)
+        return self.choose([own for own in settings if self.find(own).is_settable])
+
+    @functools.cached_property
+    def bests(self) -> Mapping[Feature, Choice]:
+        """The best setting of each feature that was tried."""
+        groups: dict[Feature, list[int]] = {own: [] for own in Feature}
+        for number, own in enumerate(self.candidates, start=1):
+            groups[own.feature].append(number)
+        bests = {feature: self.choose(among) for feature, among in groups.items() if among}
+        if self.chosen.setting:
+            # Being as good is not transitive: the best of its feature alone can be another setting.
+            feature = self.find(self.chosen.setting).feature
+            among = bests[feature].among
+            ties = tuple(tie for tie in self.chosen.ties if tie in among)
+            bests[feature] = replace(self.chosen, among=among, ties=ties)
+        return bests
+
+    @property
+    def recommended(self) -> int | None:
+        """The setting that is recommended; None where none holds."""
+        return self.chosen.setting if self.chosen.standing is Feasibility.HOLDS else None
+
+    def choose(self, settings: Sequence[int]) -> Choice:
+        """Find the best of some settings, which are in the order of preference.
+
+        Of settings that are as good, one that is clearly worse than another in a watched term, and
+        clearly better in none, is not the best.
+        """
+
+        def prefer(equal: Sequence[int]) -> int:
+            fine = (own for own in equal if not any(self._is_beaten(own, one) for one in equal))
+            return next(fine, equal[0])
+
+        def choose_nearest(shortfalls: Mapping[int, float]) -> int:
+            least = min(shortfalls.values())
+            return next(own for own, miss in shortfalls.items() if miss <= least + NEAREST)
+
+        return rank(self, settings, Policy(MeasureValues.is_close, prefer, choose_nearest))
+
+    def _is_beaten(self, setting: int, other: int) -> bool:
+        """Say whether another setting is clearly better for somebody, and worse for nobody."""
+        better, worse = self.list_changes(setting, other)
+        return self.objective is not None and bool(worse) and not better
+
+    def find_decisive(self, setting: int) -> Condition:
+        """Give the condition that a setting misses most, or meets with the least to spare."""
+        conditions = self.list_missed(setting) or self.criteria.constraints
+        return max(conditions, key=lambda own: self.weigh_miss(own, setting))
+
+    # What else is to be known of the choice.
+
+    @functools.cached_property
+    def watched(self) -> Mapping[str, bool]:
+        """The terms of all that was asked and of people's demands, and whether more is better."""
+        found: dict[str, bool] = {}
+        for wish in (self.criteria, self.demands):
+            rising = [(one.term, one.higher_is_better) for one in wish.constraints]
+            rising += [(wish.objective, wish.higher_is_better)] if wish.objective else []
+            for term, is_rising in rising:
+                if term.text in self.terms and self.terms[term.text].estimates:
+                    found.setdefault(term.text, is_rising)
+        return found
+
+    @property
+    def shown(self) -> list[str]:
+        """The terms in a table of all settings: those asked for, then what else people feel."""
+        return list(dict.fromkeys([*(term.text for term in self.criteria.terms), *self.watched]))
+
+    def list_changes(self, setting: int, other: int) -> tuple[list[str], list[str]]:
+        """List the watched terms that are clearly better in a setting than in another, or worse."""
+        better: list[str] = []
+        worse: list[str] = []
+        for term, is_rising in self.watched.items():
+            measured = self.terms[term]
+            known = {setting, other} <= measured.estimates.keys()
+            if known and not measured.is_tie(setting, other):
+                mean, base = (
+                    measured.as_gain(measured.estimates[own].mean, is_rising)
+                    for own in (setting, other)
+                )
+                (better if mean > base else worse).append(term)
+        return better, worse
+
+    @property
+    def holding(self) -> list[int]:
+        """The settings that can be set and meet all conditions."""
+        return [own for own in self.chosen.among if self.is_able(own)]
+
+    @property
+    def undecided(self) -> list[int]:
+        """The settings that can be set and meet all conditions over a part of an interval only."""
+        return [own for own in self.chosen.among if self.standings[own] is Feasibility.UNDECIDED]
+
+    @property
+    def today(self) -> int | None:
+        """What the tier has today, or the buffer of a modem that nobody has set."""
+        return self.bests[Feature.TODAY].setting if Feature.TODAY in self.bests else None
+
+    @property
+    def is_lax(self) -> bool:
+        """Whether every setting meets all conditions, which then tell none apart."""
+        return bool(self.criteria.constraints) and set(self.standings.values()) == {
+            Feasibility.HOLDS
+        }
+
+    @property
+    def rival(self) -> int | None:
+        """A setting that more seeds may show to be better: its mean leads beyond a tie."""
+        recommended = self.recommended
+        if recommended is None or self.objective is None:
+            return None
+        able = [
+            own
+            for own in self.undecided
+            if own in self.objective.estimates
+            and self.find_shortfall(own) <= 0
+            and self.weigh(own) > self.weigh(recommended)
+            and not self.objective.is_close(own, recommended)
+        ]
+        return max(able, key=self.weigh, default=None)
+
+    @property
+    def alternative(self) -> int | None:
+        """The best setting of all other features; None unless it holds, and is not as good."""
+        if self.recommended is None or self.objective is None:
+            return None
+        feature = self.find(self.recommended).feature
+        best = self.choose([own for own in self.chosen.among if self.find(own).feature != feature])
+        is_other = best.standing is Feasibility.HOLDS and best.setting not in self.chosen.ties
+        return best.setting if is_other else None
+
+    @property
+    def too_large(self) -> int | None:
+        """The next larger buffer than the recommended one, if that fails."""
+        if self.recommended is None:
+            return None
+        if self.find(self.recommended).feature is not Feature.BUFFER_CONTROL:
+            return None
+        buffers = self.bests[Feature.BUFFER_CONTROL].among
+        larger = next((own for own in buffers if own > (self.recommended or 0)), None)
+        return larger if larger and self.standings[larger] is Feasibility.FAILS else None
+
+    @property
+    def unasked(self) -> list[str]:
+        """The terms of people's demands that no condition asks for and the chosen setting fails."""
+        asked = {one.term.text for one in self.criteria.constraints}
+        return [
+            one.term.text
+            for one in self.demands.constraints
+            if one.term.text not in asked
+            and one.term.text in self.terms
+            and self.judge(one, self.chosen.setting or 0) is Feasibility.FAILS
+        ]
+
+    @property
+    def unmeasured(self) -> list[str]:
+        """The terms of what was asked that have no value in any setting."""
+        return [one.text for one in self.criteria.terms if not self.terms[one.text].estimates]
+
+    @property
+    def out_of_reach(self) -> list[tuple[Condition, int]]:
+        """The conditions that no setting meets, each with the setting that comes nearest to it."""
+        found = []
+        for condition in self.criteria.constraints:
+            measured, among = self.terms[condition.term.text], self.chosen.among
+            known = [own for own in among if own in measured.estimates]
+            if known and not any(self.judge(condition, own) is Feasibility.HOLDS for own in among):
+                means = {own: measured.estimates[own].mean for own in known}
+                best = max if condition.higher_is_better else min
+                found.append((condition, best(means, key=means.__getitem__)))
+        return found
 
 
 def decide(
     tier: Tier,
     candidates: Sequence[Candidate],
     table: pl.DataFrame,
-    wish: Wish,
+    criteria: Criteria,
     seeds: Sequence[int],
-    demands: Wish | None = None,
+    demands: Criteria | None = None,
 ) -> Decision:
     """Decide what a tier shall have.
 
     Parameters
     ----------
-    tier
-        The tier.
     candidates
         What was tried, in the order of preference.
     table
         The tier's rows, whose ``setting`` counts the candidates from 1.
-    wish
+    criteria
         What must hold, with absolute bounds.
     seeds
         Which were run.
     demands
         The people's own conditions and objective.
     """
-    demands = demands or Wish()
-    labels = tuple(own.label for own in candidates)
-    axis = Factor("scenario", "setting", labels, labels)
-    measures = {name: name for term in demands.terms for name in term.measures}
-    sweep = Sweep(tier.name, Design(((axis,),), tuple(seeds)), wish=wish, measures=measures)
-    conclusion = conclude(sweep, table)
-    watched = _list_watched(conclusion, demands)
-    features = dict.fromkeys(own.feature for own in sorted(candidates, key=_order))
-    bests = {
-        feature: find_best(
-            conclusion,
-            [number for number, own in _count(candidates) if own.feature is feature],
-            watched,
-        )
-        for feature in features
-    }
-    settable = [number for number, own in _count(candidates) if own.is_settable]
-    chosen = find_best(conclusion, settable, watched)
-    if chosen.setting:
-        # Being as good is not transitive: the best of its feature alone can be another setting.
-        own = bests[candidates[chosen.setting - 1].feature]
-        ties = tuple(tie for tie in chosen.ties if tie in own.line)
-        bests[candidates[chosen.setting - 1].feature] = replace(chosen, line=own.line, ties=ties)
-    return Decision(tier, tuple(candidates), conclusion, bests, chosen, demands)
-
-
-def find_best(
-    conclusion: Conclusion, settings: Sequence[int], watched: Mapping[str, bool] | None = None
-) -> Best:
-    """Find the best of some settings, which are in the order of preference.
-
-    Those that hold come first, then those whose means meet the conditions; both need a value of the
-    objective. Where there are neither, it is the one that misses the conditions least.
-
-    Parameters
-    ----------
-    conclusion
-        The measures of all settings.
-    settings
-        The settings, in the order of preference.
-    watched
-        Terms, and whether more of each is better: of settings that are as good, one that is clearly
-        worse in one of these than another, and clearly better in none, is not the best.
-    """
-    line = tuple(settings)
-    done = [own for own in line if conclusion.standings[own] is not Standing.MISSING]
-    if not done:
-        return Best(0, line, None, (), Standing.MISSING)
-    shortfalls = {own: find_shortfall(conclusion, own) for own in done}
-    objective = conclusion.objective
-    standing, able = Standing.HOLDS, [own for own in done if conclusion.is_able(own)]
-    if not able:
-        standing = Standing.UNDECIDED
-        valued = [own for own in done if objective is None or own in objective.estimates]
-        able = [own for own in valued if shortfalls[own] <= 0]
-    if not able:
-        least = min(shortfalls.values())
-        nearest = next(own for own in done if shortfalls[own] <= least + NEAREST)
-        # A setting that misses nothing is here because the objective has no value in it.
-        misses = 0 < shortfalls[nearest] < math.inf
-        return Best(0, line, nearest if misses else None, (), Standing.FAILS)
-    if objective is None:
-        first, *others = able
-        return Best(0, line, first, tuple(others), standing)
-    most = max(able, key=lambda own: weigh(conclusion, own))
-    equal = [own for own in able if _is_close(objective, own, most)]
-    close = next(
-        (
-            own
-            for own in equal
-            if not any(_is_beaten(conclusion, own, other, watched or {}) for other in equal)
-        ),
-        equal[0],
+    demands = demands or Criteria()
+    known = set() if table.is_empty() else set(table["measure"])
+    felt = [term for term in demands.terms if term.text in known][:MOST_DEMANDS]
+    terms = measure_terms(table, [*felt, *criteria.terms])
+    asked = {name for term in (*demands.terms, *criteria.terms) for name in term.measures}
+    done: set[int] = set()
+    if not table.is_empty():
+        rows = table.drop_nulls("value")
+        rows = rows.filter(rows["error"].is_null() & rows["value"].is_finite())
+        if demands:  # without any, whatever was measured counts
+            rows = rows.filter(rows["measure"].is_in(list(asked)))
+        done = set(rows["setting"])
+    settings = range(1, len(candidates) + 1)
+    return Decision(
+        **vars(evaluate(criteria, terms, settings, done)),
+        tier=tier,
+        candidates=tuple(candidates),
+        demands=demands,
+        seeds=len(seeds),
     )
-    ties = [own for own in able if own != close and (own == most or objective.is_tie(own, most))]
-    return Best(0, line, close, tuple(ties), standing)
-
-
-def _is_close(measured: Measured, setting: int, best: int) -> bool:
-    """Say whether a setting's mean is as good as the best one's, whatever the intervals."""
-    one, other = (measured.estimates[own].mean for own in (setting, best))
-    figure = measured.about.figure
-    return abs(one - other) <= find_tie(one, other, figure.kind, figure.range)
-
-
-def _list_watched(conclusion: Conclusion, demands: Wish) -> dict[str, bool]:
-    found: dict[str, bool] = {}
-    for wish in (conclusion.sweep.wish, demands):
-        rising = [(one.term, one.is_rising) for one in wish.hold]
-        if wish.objective:
-            rising.append((wish.objective, wish.is_rising))
-        for term, is_rising in rising:
-            measured = conclusion.terms.get(term.text)
-            if measured and measured.estimates:
-                found.setdefault(term.text, is_rising)
-    return found
-
-
-def compare(conclusion: Conclusion, term: str, setting: int, other: int, *, is_rising: bool) -> int:
-    """Say whether a setting is clearly better in a term (1), clearly worse (-1), or neither (0)."""
-    measured = conclusion.terms[term]
-    if not {setting, other} <= measured.estimates.keys() or measured.is_tie(setting, other):
-        return 0
-    mean, base = (
-        measured.orient(measured.estimates[own].mean, is_rising) for own in (setting, other)
-    )
-    return 1 if mean > base else -1
-
-
-def _is_beaten(
-    conclusion: Conclusion, setting: int, other: int, watched: Mapping[str, bool]
-) -> bool:
-    """Say whether another setting is clearly better for somebody, and clearly worse for nobody."""
-    signs = {
-        compare(conclusion, term, setting, other, is_rising=is_rising)
-        for term, is_rising in watched.items()
-    }
-    return -1 in signs and 1 not in signs
-
-
-def find_rival(decision: Decision) -> int | None:
-    """Find a setting that more seeds may show to be better: it holds, and leads beyond a tie."""
-    conclusion, recommended = decision.conclusion, decision.recommended
-    objective = conclusion.objective
-    if recommended is None or objective is None:
-        return None
-    able = [
-        own
-        for own in decision.chosen.line
-        if conclusion.standings[own] is Standing.UNDECIDED
-        and own in objective.estimates
-        and find_shortfall(conclusion, own) <= 0
-        and weigh(conclusion, own) > weigh(conclusion, recommended)
-        and not _is_close(objective, own, recommended)
-    ]
-    return max(able, key=lambda own: weigh(conclusion, own), default=None)
-
-
-def find_decisive(decision: Decision, setting: int) -> int:
-    """Give the place in the wish of the condition that a setting misses most or barely meets."""
-    wish, conclusion = decision.wish, decision.conclusion
-    misses = [weigh_miss(conclusion, one, setting) for one in wish.hold]
-    judged = [conclusion.judge(one, setting) for one in wish.hold]
-    open_ = [number for number, own in enumerate(judged) if own is not Standing.HOLDS]
-    return max(open_ or range(len(misses)), key=misses.__getitem__)
-
-
-def _count(candidates: Sequence[Candidate]) -> list[tuple[int, Candidate]]:
-    return list(enumerate(candidates, start=1))
-
-
-def _order(candidate: Candidate) -> int:
-    return list(Feature).index(candidate.feature)

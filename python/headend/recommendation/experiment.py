@@ -2,57 +2,41 @@
 
 from __future__ import annotations
 
-import functools
-import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-from headend.analysis.expect import list_quantities, parse_quantity_name
+from headend.analysis.criteria import Criteria
 from headend.errors import InputError, refuse_argument, take_path
 from headend.recommendation.candidate import Candidate
-from headend.recommendation.folder import open_recommendation_folder, write_outcome
-from headend.recommendation.judging import read_text, read_tier_wish
-from headend.recommendation.keeping import Kept, add_sums, list_parts
+from headend.recommendation.conditions import read_tier_wish
+from headend.recommendation.keeping import Kept, add_sums, keep
+from headend.recommendation.page import write_recommendation
 from headend.recommendation.reading import read_request
 from headend.recommendation.request import Request
-from headend.recommendation.result import Recommendation
+from headend.recommendation.result import Recommendation, open_recommendation_folder
 from headend.recommendation.tier import Tier
-from headend.results.experiment import remove_page
-from headend.results.scratch import open_scratch, sweep_up
-from headend.results.store import POINT_FOLDER, PointStore, list_points
-from headend.running.cluster import open_executor
-from headend.running.executor import (
-    Batch,
-    Executor,
-    Failure,
-    Finished,
-    OnProgress,
-    call_before_the_first,
-    read_stop,
-    run_missing,
-)
+from headend.results.store import PointStore, list_points
+from headend.running.executor import Failure, Finished, OnProgress, read_stop
 from headend.running.job import Job, prepare
-from headend.running.measuring import make_frame
 from headend.running.memory import Allowance, read_allowance
+from headend.running.points import gather_points, join_frames, run_points
 from headend.scenario.source import Text, write_overrides
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.wish import Wish
 
-if TYPE_CHECKING:
-    import polars as pl
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
 class TierPoints:
-    """The points of a tier: candidates, conditions, and a job or failure for each and each seed."""
+    """The points of a tier: candidates, conditions, and a job or failure at each place."""
 
     tier: Tier
     candidates: tuple[Candidate, ...]
-    wish: Wish
-    points: tuple[tuple[int, int, Job | Failure], ...]
+    wish: Criteria
+    points: tuple[tuple[Mapping[str, Any], Job | Failure], ...]
 
 
 def recommend(
@@ -207,17 +191,20 @@ def run_request(
     stop = read_stop(stop, on_progress)
     allowance = read_allowance(memory)
     planned = [prepare_tier(request, tier, allowance) for tier in request.tiers]
+    result = run_points(
+        [[item for *_, item in own.points] for own in planned],
+        lambda store, finished: _gather(request, planned, store, finished),
+        folder,
+        lambda own: open_recommendation_folder(own, request, force=force),
+        stop=stop,
+        scheduler=scheduler,
+        allowance=allowance,
+        on_progress=on_progress,
+    )
     if folder is None:
-        parent = Path(tempfile.gettempdir())
-        sweep_up(parent)
-        with open_executor(scheduler, allowance, stop) as executor, open_scratch(parent) as scratch:
-            return _carry_out(request, planned, scratch, stop, executor, on_progress)
-    with open_executor(scheduler, allowance, stop) as executor:
-        open_recommendation_folder(folder, request, force=force)
-        on_progress = call_before_the_first(functools.partial(remove_page, folder), on_progress)
-        result = _carry_out(request, planned, folder, stop, executor, on_progress)
+        return result
     result = replace(result, folder=folder)
-    write_outcome(result, folder, report=report)
+    write_recommendation(result, report=report)
     return result
 
 
@@ -230,94 +217,46 @@ def prepare_tier(request: Request, tier: Tier, allowance: Allowance | None = Non
         Where none of them can be run, and for a condition that cannot be asked.
     """
     candidates = tuple(request.list_candidates(tier))
-    texts: list[Text] = []
-    vocabularies: list[Vocabulary | Failure] = []
-    for candidate in candidates:
-        texts.append(read_text(request, tier, candidate))
-        try:
-            scenario = texts[-1].load(request.overrides).scenario
-        except InputError as error:
-            vocabularies.append(Failure(str(error)))
-        else:
-            vocabularies.append(Vocabulary.from_scenario(scenario))
-    known = [own for own in vocabularies if isinstance(own, Vocabulary)]
-    if not known:
-        raise InputError(next(own.reason for own in vocabularies if isinstance(own, Failure)))
+    texts = [request.read_text(tier, candidate) for candidate in candidates]
+    loaded = [_attempt(_read_vocabulary, request, text) for text in texts]
+    known = [own for own in loaded if isinstance(own, Vocabulary)]
+    _refuse_all(loaded)
     wish = read_tier_wish(request, tier, known)
-    points: list[tuple[int, int, Job | Failure]] = []
-    selections: list[Kept] = []
-    for setting, (text, own) in enumerate(zip(texts, vocabularies, strict=True), start=1):
-        selection = own if isinstance(own, Failure) else _select(wish, own, selections)
+    points: list[tuple[Mapping[str, Any], Job | Failure]] = []
+    made: list[Kept] = []
+    for number, (candidate, text, own) in enumerate(
+        zip(candidates, texts, loaded, strict=True), start=1
+    ):
+        place = {"tier": tier.name, "setting": number, "choice": candidate.label}
         for seed in request.seeds:
-            points.append((setting, seed, _prepare(request, text, seed, selection, allowance)))
-    reasons = [own.reason for _, _, own in points if isinstance(own, Failure)]
-    if len(reasons) == len(points):
-        raise InputError(reasons[0])
+            item: Job | Failure = (
+                own
+                if isinstance(own, Failure)
+                else _attempt(
+                    prepare, text, request.overrides, seed, keep(wish, own, made), allowance
+                )
+            )
+            points.append(({**place, "feature": str(candidate.feature), "seed": seed}, item))
+    _refuse_all([item for _, item in points])
     return TierPoints(tier, candidates, wish, tuple(points))
 
 
-def _prepare(
-    request: Request,
-    text: Text,
-    seed: int,
-    selection: Kept | Failure,
-    allowance: Allowance | None,
-) -> Job | Failure:
-    """Give the job of a point, or why it cannot be run."""
-    if isinstance(selection, Failure):
-        return selection
+def _attempt(make: Callable[..., Made], *arguments: Any) -> Made | Failure:
     try:
-        return prepare(text, request.overrides, seed, selection, allowance)
+        return make(*arguments)
     except InputError as error:
         return Failure(str(error))
 
 
-def _select(wish: Wish, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
-    """Keep all that can be asked, so that other conditions need no new points; more if asked.
-
-    A selection that was made before for an equal scenario is given again: it has understood its
-    quantities.
-    """
-    for own in made:
-        if own.vocabulary == vocabulary:
-            return own
-    known = set(list_quantities(vocabulary))
-    asked = [part for term in wish.terms for name in term.measures for part in list_parts(name)]
-    besides = tuple(
-        part
-        for part in dict.fromkeys(asked)
-        if part not in known and _is_measured(part, vocabulary)
-    )
-    made.append(Kept(vocabulary, besides))
-    return made[-1]
+def _read_vocabulary(request: Request, text: Text) -> Vocabulary:
+    return Vocabulary.from_scenario(text.load(request.overrides).scenario)
 
 
-def _is_measured(quantity: str, vocabulary: Vocabulary) -> bool:
-    """Say whether a scenario has a quantity: some candidates have queues that others have not."""
-    try:
-        parse_quantity_name(quantity, vocabulary)
-    except InputError:
-        return False
-    return True
-
-
-def _carry_out(
-    request: Request,
-    planned: Sequence[TierPoints],
-    folder: Path,
-    stop: threading.Event,
-    executor: Executor,
-    on_progress: OnProgress | None,
-) -> Recommendation:
-    """Run what is missing and put the table together."""
-    store = PointStore(folder / POINT_FOLDER)
-    batches = [Batch(_list_jobs(own), store) for own in planned]
-    finished = list(run_missing(batches, stop, executor, on_progress))
-    return _gather(request, planned, store, finished)
-
-
-def _list_jobs(planned: TierPoints) -> list[Job]:
-    return [own for _, _, own in planned.points if isinstance(own, Job)]
+def _refuse_all(found: Sequence[object]) -> None:
+    """Refuse a tier if all of it failed."""
+    reasons = [own.reason for own in found if isinstance(own, Failure)]
+    if len(reasons) == len(found):
+        raise InputError(reasons[0])
 
 
 def _gather(
@@ -327,60 +266,16 @@ def _gather(
     finished: Sequence[Finished],
 ) -> Recommendation:
     """Put the table together."""
-    import polars as pl
-
-    frames = [
-        frame
-        for own, done in zip(planned, finished, strict=True)
-        for frame in _list_frames(own, store, done)
-    ]
-    table = pl.concat(frames, how="vertical_relaxed", rechunk=True) if frames else pl.DataFrame()
-    table = add_sums(table, [own.wish for own in planned])
-    warnings = dict.fromkeys(
-        [
-            *request.notes,
-            *(warning for own in planned for job in _list_jobs(own) for warning in job.warnings),
-        ]
-    )
+    frames, warnings = [], list(request.notes)
+    for tier, done in zip(planned, finished, strict=True):
+        jobs = [item for _, item in tier.points if isinstance(item, Job)]
+        warnings += [warning for job in jobs for warning in job.warnings]
+        frames += gather_points(tier.points, store, done)
     return Recommendation(
         request,
         tuple((own.tier, own.candidates, own.wish) for own in planned),
-        table,
+        table=add_sums(join_frames(frames), [own.wish for own in planned]),
         complete=all(own.complete for own in finished),
-        notes=tuple(warnings),
+        notes=tuple(dict.fromkeys(warnings)),
         points=tuple(list_points(key for own in finished for key in own.kept)),
-    )
-
-
-def _list_frames(planned: TierPoints, store: PointStore, done: Finished) -> Iterator[pl.DataFrame]:
-    for setting, seed, item in planned.points:
-        place = functools.partial(
-            _place, planned.tier, setting, planned.candidates[setting - 1], seed
-        )
-        failure = item if isinstance(item, Failure) else done.failures.get(item.key)
-        if failure:
-            yield place(make_frame([{}]), failure.reason)
-        elif isinstance(item, Job) and item.key in done.kept:
-            yield place(store.read(item.key), None)
-
-
-def _place(
-    tier: Tier,
-    setting: int,
-    candidate: Candidate,
-    seed: int,
-    frame: pl.DataFrame,
-    error: str | None,
-) -> pl.DataFrame:
-    """Put the place of a point before what was measured there."""
-    import polars as pl
-
-    return frame.select(
-        pl.lit(tier.name).alias("tier"),
-        pl.lit(setting, dtype=pl.Int64).alias("setting"),
-        pl.lit(candidate.label).alias("choice"),
-        pl.lit(str(candidate.feature)).alias("feature"),
-        pl.lit(seed, dtype=pl.UInt64).alias("seed"),
-        pl.all(),
-        pl.lit(error, dtype=pl.String).alias("error"),
     )

@@ -9,15 +9,14 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from headend.analysis.criteria import Criteria
 from headend.errors import InputError
 from headend.files import parse_toml
 from headend.recommendation.deciding import Decision
-from headend.recommendation.judging import read_text
 from headend.recommendation.request import Request
 from headend.scenario.reach import Reach
 from headend.scenario.source import QUEUE_ALIAS, Overrides, read_scenario
 from headend.scenario.writing import write_toml
-from headend.sweeps.wish import Wish
 
 
 def write_scenario_file(request: Request, decision: Decision) -> str:
@@ -34,7 +33,7 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
     if setting is None:
         raise ValueError(f"{decision.tier.name}: no setting was measured")
     candidate = decision.find(setting)
-    text = read_text(request, decision.tier, candidate)
+    text = request.read_text(decision.tier, candidate)
     loaded = text.load(request.overrides)
     content = _override(text.parse(), request.overrides, loaded.scenario.queue_path or "")
     # What cannot be written into the tables by its path alone is in the engine's own words for the
@@ -52,22 +51,22 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
         "seed": request.seeds[0],
     }
     rest = {key: value for key, value in content.items() if key not in (*words, "expect")}
-    expect = list_expectations(decision.wish)
+    expect = list_expectations(decision.criteria)
     return write_toml({**words, **rest, **({"expect": expect} if expect else {})})
 
 
-def list_expectations(wish: Wish) -> dict[str, str]:
+def list_expectations(wish: Criteria) -> dict[str, str]:
     """Give conditions as the lines of ``[expect]``, by name, without those on sums.
 
     Examples
     --------
-    >>> from headend.sweeps.wish import read_preferences
+    >>> from headend.analysis.criteria import read_preferences
     >>> wish = read_preferences(["call.mos.p5 >= 4.0", "cable.up.delay.p95 <= 20 ms"], {})
     >>> list_expectations(wish)
     {'call_mos_p5': 'call.mos.p5 >= 4.0', 'cable_up_delay_p95': 'cable.up.delay.p95 <= 20 ms'}
     """
     found: dict[str, str] = {}
-    for one in wish.hold:
+    for one in wish.constraints:
         if "+" in one.term.text:
             continue
         stem = name = re.sub(r"\W+", "_", one.term.text).strip("_")

@@ -6,12 +6,16 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headend.analysis.marks import list_marks
+from headend.analysis.criteria import Condition, Term
+from headend.analysis.grading import list_marks
+from headend.analysis.measures import measure_terms
+from headend.analysis.ranking import Feasibility
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Panel
 from headend.figures.placing import LETTER, LINE, find_share, mark_among
@@ -26,24 +30,17 @@ from headend.figures.theme import (
     make_legend,
     mark_along,
 )
-from headend.recommendation.feature import Feature
-from headend.recommendation.listing import name_feature, order_candidates
-from headend.recommendation.naming import name_term
+from headend.recommendation.candidate import Feature, order_candidates
 from headend.recommendation.people import name_application
-from headend.recommendation.telling import TRADE_OFF
-from headend.sweeps.concluding import conclude
-from headend.sweeps.conclusion import Standing
+from headend.recommendation.sentences import TRADE_OFF, name_term
 from headend.sweeps.figure import MOST_PANELS, Drawn, choose_axis, make_room
-from headend.sweeps.naming import write_mean
-from headend.sweeps.wish import Condition, Wish
+from headend.sweeps.naming import write_mean, write_operators
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 
 if TYPE_CHECKING:
-    from headend.comparison.estimate import Estimate
+    from headend.analysis.measures import MeasureValues
     from headend.recommendation.deciding import Decision
-    from headend.recommendation.record import RecommendationRecord
-    from headend.sweeps.conclusion import Measured
 
 #: The colour and the shape of each feature; that of today is the grey of queues.
 _SLOTS = {
@@ -66,21 +63,11 @@ ROW = 16
 
 @dataclass(frozen=True)
 class _Tier:
-    """A tier as it is drawn.
-
-    Parameters
-    ----------
-    decision
-        What was decided.
-    order
-        Its settings, in the order in which they are listed.
-    measures
-        The terms of its conditions and objective, and what else is drawn, by name.
-    """
+    """A tier as it is drawn: its settings in the order of a list, and what is drawn, by name."""
 
     decision: Decision
     order: tuple[int, ...]
-    measures: Mapping[str, Measured]
+    measures: Mapping[str, MeasureValues]
 
     @property
     def name(self) -> str:
@@ -89,37 +76,52 @@ class _Tier:
 
     def find_bounds(self, measure: str) -> list[Condition]:
         """Give the conditions on a measure."""
-        return [own for own in self.decision.wish.hold if own.term.text == measure]
+        return [own for own in self.decision.criteria.constraints if own.term.text == measure]
 
     def read_ends(self, name: str, measure: str, setting: int) -> dict[str, float] | None:
         """Give mean and interval of a measure as columns; None where it has no value."""
         own = self.measures[measure].estimates.get(setting) if measure in self.measures else None
-        return None if own is None else _list_ends(name, own)
+        if own is None:
+            return None
+        ends = (own.mean, own.mean) if math.isnan(own.low) else (own.low, own.high)
+        return {name: own.mean, f"{name}_low": ends[0], f"{name}_high": ends[1]}
 
 
-def draw_recommendation(recommendation: RecommendationRecord) -> list[Figure]:
-    """Draw the page's figures; ``trade-off`` comes first, where two measures are opposed."""
-    decisions = [
-        own
-        for own in recommendation.decisions
-        if set(own.conclusion.standings.values()) != {Standing.MISSING}
-    ]
-    if not decisions:
+def draw_recommendation(
+    decisions: Sequence[Decision], flows: Mapping[str, Mapping[str, Any]], table: pl.DataFrame
+) -> list[Figure]:
+    """Draw the page's figures; ``trade-off`` comes first, where two measures are opposed.
+
+    Parameters
+    ----------
+    decisions
+        Of all tiers.
+    flows
+        The people's ``[flow]`` tables.
+    table
+        All points, as `Recommendation.table`.
+    """
+    done = [own for own in decisions if set(own.standings.values()) != {Feasibility.MISSING}]
+    if not done:
         return []
-    left = list_names([own.tier.name for own in decisions[MOST_PANELS:]], MOST_NAMED)
+    left = list_names([own.tier.name for own in done[MOST_PANELS:]], MOST_NAMED)
     note = f" Not drawn, as there is room for {MOST_PANELS} panels: {left}." if left else ""
-    people = _list_people(recommendation, decisions[0])
+    people = _list_people(done[0], flows, set(table["measure"].drop_nulls()))
     names = list(dict.fromkeys(name for own in people.values() for name in own))
-    tiers = [_measure(recommendation, own, names) for own in decisions[:MOST_PANELS]]
-    has_intervals = len(recommendation.request.seeds) > 1
+    tiers = []
+    for decision in done[:MOST_PANELS]:
+        rows = table.filter(pl.col("tier") == decision.tier.name)
+        others = [Term(name, (name,)) for name in names if name not in decision.terms]
+        measures = {**decision.terms, **measure_terms(rows, others)}
+        tiers.append(_Tier(decision, tuple(order_candidates(decision.candidates)), measures))
     figures = []
     axes = _choose_axes(tiers, names)
-    if axes and (trade_off := _draw_trade_off(tiers, axes, note, has_intervals)):
+    if axes and (trade_off := _draw_trade_off(tiers, axes, note)):
         figures.append(trade_off)
-    for subject, measures in people.items():
-        for number, measure in enumerate(measures):
+    for subject, drawn_of in people.items():
+        for number, measure in enumerate(drawn_of):
             name = f"{subject}-{number + 1}" if number else subject
-            drawn = _draw_measure(tiers, name, measure, note, has_intervals)
+            drawn = _draw_measure(tiers, name, measure, note)
             figures += [drawn] if drawn else []
     return figures
 
@@ -127,16 +129,16 @@ def draw_recommendation(recommendation: RecommendationRecord) -> list[Figure]:
 # What is drawn.
 
 
-def _list_people(recommendation: RecommendationRecord, decision: Decision) -> dict[str, list[str]]:
+def _list_people(
+    decision: Decision, flows: Mapping[str, Mapping[str, Any]], known: AbstractSet[str]
+) -> dict[str, list[str]]:
     """List the measures of each person: the conditions' and the objective's, else the graded.
 
     Terms that are of no person, such as a queue's delay, have their own names.
     """
-    flows = recommendation.request.people.flows
-    known = set(recommendation.table["measure"].drop_nulls())
     found: dict[str, list[str]] = {name: [] for name in flows}
     others: dict[str, list[str]] = {}
-    for term in decision.wish.terms:
+    for term in decision.criteria.terms:
         subject = term.measures[0].partition(".")[0]
         if subject in found:
             found[subject].append(term.text)
@@ -150,20 +152,6 @@ def _list_people(recommendation: RecommendationRecord, decision: Decision) -> di
     return {**found, **others}
 
 
-def _measure(
-    recommendation: RecommendationRecord, decision: Decision, names: Sequence[str]
-) -> _Tier:
-    """Give a tier with the measures that are drawn of it."""
-    measures = dict(decision.conclusion.terms)
-    missing = [name for name in names if name not in measures]
-    if missing:
-        table = recommendation.table.filter(pl.col("tier") == decision.tier.name)
-        for name in missing:
-            sweep = replace(decision.conclusion.sweep, measures={name: name}, wish=Wish())
-            measures |= conclude(sweep, table).measures
-    return _Tier(decision, tuple(order_candidates(decision.candidates)), measures)
-
-
 def _choose_axes(tiers: Sequence[_Tier], names: Sequence[str]) -> tuple[str, str] | None:
     """Choose what goes along the bottom and up the side of the trade-off.
 
@@ -172,14 +160,12 @@ def _choose_axes(tiers: Sequence[_Tier], names: Sequence[str]) -> tuple[str, str
     """
     missed: dict[str, int] = {}
     for tier in tiers:
-        conclusion = tier.decision.conclusion
-        for condition in tier.decision.wish.hold:
-            count = sum(
-                conclusion.judge(condition, own) is not Standing.HOLDS for own in tier.order
-            )
+        for condition in tier.decision.criteria.constraints:
+            judged = [tier.decision.judge(condition, own) for own in tier.order]
+            count = sum(own is not Feasibility.HOLDS for own in judged)
             missed[condition.term.text] = missed.get(condition.term.text, 0) + count
     order = sorted(missed, key=lambda name: -missed[name])
-    objective = tiers[0].decision.wish.objective
+    objective = tiers[0].decision.criteria.objective
     valued = {name for tier in tiers for name, own in tier.measures.items() if own.estimates}
     along = [objective.text] if objective and objective.text in valued else []
     # What nobody asks for still shows who pays.
@@ -187,12 +173,6 @@ def _choose_axes(tiers: Sequence[_Tier], names: Sequence[str]) -> tuple[str, str
     if len(found) < 2:
         return None
     return (found[0], found[1]) if along else (found[1], found[0])
-
-
-def _list_ends(name: str, estimate: Estimate) -> dict[str, float]:
-    known = not math.isnan(estimate.low)
-    ends = (estimate.low, estimate.high) if known else (estimate.mean, estimate.mean)
-    return {name: estimate.mean, f"{name}_low": ends[0], f"{name}_high": ends[1]}
 
 
 def _list_rows(tier: _Tier, measures: Mapping[str, str]) -> pl.DataFrame:
@@ -209,11 +189,11 @@ def _list_rows(tier: _Tier, measures: Mapping[str, str]) -> pl.DataFrame:
                 "number": setting,
                 "place": place,
                 "feature": str(candidate.feature),
-                "series": name_feature(candidate),
+                "series": candidate.group,
                 "is_buffer": candidate.feature is Feature.BUFFER_CONTROL,
                 "best": setting == decision.chosen.setting,
                 "holds": all(
-                    decision.conclusion.judge(condition, setting) is Standing.HOLDS
+                    decision.judge(condition, setting) is Feasibility.HOLDS
                     for own in measures.values()
                     for condition in tier.find_bounds(own)
                 ),
@@ -227,28 +207,24 @@ def _choose_scale(
     frames: Sequence[pl.DataFrame], tiers: Sequence[_Tier], measure: str, *, from_zero: bool
 ) -> list[tuple[Drawn, list[tuple[float, str]], str]]:
     """Choose a measure's axis for each tier, with bounds: one scale for all, except for rates."""
-    about = next(own.measures[measure].about for own in tiers if measure in own.measures)
+    about = next(own.measures[measure].info for own in tiers if measure in own.measures)
     alone = about.kind == "rate"
     found = []
     for frame, tier in zip(frames, tiers, strict=True):
         is_own = alone and not frame.is_empty()
         rows = frame if is_own else pl.concat([own for own in frames if not own.is_empty()])
-        drawn = _title_axis(choose_axis(rows, about, from_zero=from_zero), measure, about.measure)
+        drawn = choose_axis(rows, about, from_zero=from_zero)
+        # The quantity in words, and its unit.
+        unit = drawn.title.removeprefix(about.name).strip(" ()")
+        name = name_term(measure)
+        drawn = replace(drawn, title=f"{name} ({unit})" if unit and unit not in name else name)
         bounds = []
         for one in tier.find_bounds(measure):
             bound = one.read_bound(about.kind)
-            sign = one.operator.replace(">=", "≥").replace("<=", "≤")
             limit = format_quantity(bound, about.kind) if about.kind == "rate" else one.limit
-            bounds.append((bound / drawn.base, f"{sign} {limit}"))
+            bounds.append((bound / drawn.base, write_operators(f"{one.operator} {limit}")))
         found.append(make_room(drawn, bounds))
     return found
-
-
-def _title_axis(drawn: Drawn, term: str, known: str) -> Drawn:
-    """Title an axis with the quantity in words, and its unit."""
-    unit = drawn.title.removeprefix(known).strip(" ()")
-    name = name_term(term)
-    return replace(drawn, title=f"{name} ({unit})" if unit and unit not in name else name)
 
 
 def _pick(frames: Sequence[pl.DataFrame], name: str) -> list[pl.DataFrame]:
@@ -288,24 +264,43 @@ def _scale(rows: pl.DataFrame, name: str, drawn: Drawn) -> pl.DataFrame:
     )
 
 
-def _tell_ring(tiers: Sequence[_Tier]) -> str:
-    """Say which setting has a ring, with a space before it."""
+def _describe_marks(tiers: Sequence[_Tier], between: str, note: str) -> str:
+    """Say which setting has a ring, and what the bars are."""
     found = {own.decision.recommended is not None for own in tiers if own.decision.chosen.setting}
-    if not found:
-        return ""
+    ring = " A ring marks the recommended setting, or the nearest where none meets all conditions."
+    if len(found) < 2:
+        ring = ""
     if found == {True}:
-        return " A ring marks the recommended setting."
+        ring = " A ring marks the recommended setting."
     if found == {False}:
-        return " A ring marks the setting that comes nearest, as none meets all conditions."
-    return " A ring marks the recommended setting, or the nearest where none meets all conditions."
+        ring = " A ring marks the setting that comes nearest, as none meets all conditions."
+    has_intervals = tiers[0].decision.seeds > 1
+    bars = " The bars are 95 % intervals over seeds." if has_intervals else ""
+    return f"{ring}{between}{bars}{note}"
+
+
+def _draw_points(
+    points: pl.DataFrame, x: Drawn, y: vl.Channel, tooltip: Sequence[vl.Tooltip]
+) -> tuple[vl.Chart, vl.Chart, vl.Parameter]:
+    """Begin a chart of settings, with and without their shapes, and what highlights one."""
+    chosen = highlight()
+    base = make_chart(points).encode(
+        x=_encode(vl.X, "x", x),
+        y=y,
+        **_make_colour(points),
+        opacity=fade(chosen),
+        tooltip=[vl.Tooltip("setting:N", title=" "), *tooltip],
+    )
+    bare = base.properties(
+        encoding={key: own for key, own in base.parts["encoding"].items() if key != "shape"}
+    )
+    return base, bare, chosen
 
 
 # The trade-off.
 
 
-def _draw_trade_off(
-    tiers: Sequence[_Tier], axes: tuple[str, str], note: str, has_intervals: bool
-) -> Figure | None:
+def _draw_trade_off(tiers: Sequence[_Tier], axes: tuple[str, str], note: str) -> Figure | None:
     first, second = axes
     frames = [_list_rows(own, {"x": first, "y": second}) for own in tiers]
     if all(frame.is_empty() for frame in frames):
@@ -336,12 +331,15 @@ def _draw_trade_off(
         if any(frame["is_buffer"].sum() > 1 for frame in frames if not frame.is_empty())
         else ""
     )
-    bars = " The bars are 95 % intervals over seeds." if has_intervals else ""
+    ends = (
+        ("top" if _is_better_higher(tiers, second) else "bottom"),
+        ("right" if _is_better_higher(tiers, first) else "left"),
+    )
     return Figure(
         TRADE_OFF,
         f"Who gains and who pays: {name_term(second)} against {name_term(first)}",
-        "Each point is a setting;"
-        f" {_tell_corner(tiers, axes)}.{_tell_ring(tiers)}{buffers}{bars}{note}",
+        f"Each point is a setting; the best are at the {' '.join(ends)}."
+        f"{_describe_marks(tiers, buffers, note)}",
         panels,
         note,
     )
@@ -356,21 +354,17 @@ def _widen(drawn: Drawn) -> Drawn:
     return replace(drawn, scale=vl.Scale(domain=[low - room, high + room], nice=False))
 
 
-def _tell_corner(tiers: Sequence[_Tier], axes: tuple[str, str]) -> str:
-    """Say where the best settings are."""
-    across, upward = (_is_rising(tiers, name) for name in axes)
-    return f"the best are at the {'top' if upward else 'bottom'} {'right' if across else 'left'}"
-
-
-def _is_rising(tiers: Sequence[_Tier], measure: str) -> bool:
+def _is_better_higher(tiers: Sequence[_Tier], measure: str) -> bool:
     """Say whether more of a measure is better: by the objective or condition, else as known."""
-    wish = tiers[0].decision.wish
+    wish = tiers[0].decision.criteria
     if wish.objective and wish.objective.text == measure:
-        return wish.is_rising
+        return wish.higher_is_better
     for condition in tiers[0].find_bounds(measure):
-        return condition.is_rising
+        return condition.higher_is_better
     return (
-        next(own.measures[measure] for own in tiers if measure in own.measures).about.is_rising
+        next(
+            own.measures[measure] for own in tiers if measure in own.measures
+        ).info.higher_is_better
         is not False
     )
 
@@ -385,20 +379,14 @@ def _draw_against(
     """Draw one measure against another."""
     (x, x_marks), (y, y_marks) = along, up
     points = _label(tier, _scale(_scale(rows, "x", x), "y", y), x, y)
-    chosen = highlight()
-    base = make_chart(points).encode(
-        x=_encode(vl.X, "x", x),
-        y=_encode(vl.Y, "y", y),
-        **_make_colour(points),
-        opacity=fade(chosen),
-        tooltip=[
-            vl.Tooltip("setting:N", title=" "),
+    base, bare, chosen = _draw_points(
+        points,
+        x,
+        _encode(vl.Y, "y", y),
+        [
             vl.Tooltip("x:Q", title=x.title, format=".4~g"),
             vl.Tooltip("y:Q", title=y.title, format=".4~g"),
         ],
-    )
-    bare = base.properties(
-        encoding={key: own for key, own in base.parts["encoding"].items() if key != "shape"}
     )
     line = bare.mark_line(strokeWidth=1.5).encode(order=vl.Order("place:Q"))
     layers = [
@@ -409,8 +397,7 @@ def _draw_against(
     ]
     ring = bare.mark_point(filled=False, size=220, strokeWidth=2)
     layers.append(ring.transform_filter("datum.best"))
-    told = [(value, words) for value, words in y_marks]
-    layers += mark_among(points, told, y.scale, x="x", y="y") if told else []
+    layers += mark_among(points, list(y_marks), y.scale, x="x", y="y") if y_marks else []
     layers += [mark_along(value, words, "x", above=True) for value, words in x_marks]
     for left, below in sorted(
         set(points.filter(pl.col("label") != "").select("left", "below").rows())
@@ -429,11 +416,11 @@ def _draw_against(
         layers += [own, own.properties(mark={**own.parts["mark"], "style": "text"})]
     return vl.layer(*layers).properties(
         description=f"{tier.name}: {y.title} against {x.title}, a point for each of {rows.height}"
-        f" settings.{_tell_best(tier, axes)}"
+        f" settings.{_describe_best(tier, axes)}"
     )
 
 
-def _tell_best(tier: _Tier, measures: Sequence[str]) -> str:
+def _describe_best(tier: _Tier, measures: Sequence[str]) -> str:
     """Name the point with a ring, with its values, for those who cannot see it."""
     decision = tier.decision
     if decision.chosen.setting is None:
@@ -552,9 +539,7 @@ class _Box:
 # One measure.
 
 
-def _draw_measure(
-    tiers: Sequence[_Tier], name: str, measure: str, note: str, has_intervals: bool
-) -> Figure | None:
+def _draw_measure(tiers: Sequence[_Tier], name: str, measure: str, note: str) -> Figure | None:
     """Draw one measure of all settings, a row for each; None where no setting has a value."""
     frames = [_list_rows(own, {"x": measure}) for own in tiers]
     if all(frame.is_empty() for frame in frames):
@@ -565,21 +550,18 @@ def _draw_measure(
         for tier, frame, (drawn, marks, _) in zip(tiers, frames, scales, strict=True)
         if not frame.is_empty()
     ]
-    rising = _is_rising(tiers, measure)
-    told = (
-        f"A row for each setting; the further to the {'right' if rising else 'left'}, the better."
-    )
+    end = "right" if _is_better_higher(tiers, measure) else "left"
+    text = f"A row for each setting; the further to the {end}, the better."
     if any(own.find_bounds(measure) for own in tiers):
-        told += (
+        text += (
             " The dashed line is the bound; a filled point is within it over the whole interval, an"
             " open one is not."
         )
-    bars = " The bars are 95 % intervals over seeds." if has_intervals else ""
     note = "".join(dict.fromkeys(beyond for *_, beyond in scales)) + note
     return Figure(
         name,
         f"{capitalise(name_term(measure))} of each setting",
-        f"{told}{_tell_ring(tiers)}{bars}{note}",
+        f"{text}{_describe_marks(tiers, '', note)}",
         panels,
         note,
     )
@@ -589,34 +571,22 @@ def _draw_rows(
     tier: _Tier, measure: str, rows: pl.DataFrame, drawn: Drawn, marks: Sequence[tuple[float, str]]
 ) -> vl.Chart:
     points = _scale(rows, "x", drawn)
-    chosen = highlight()
     labels = [tier.decision.find(own).label for own in tier.order]
     best = points.filter("best")["setting"].to_list()
     weight: Any = "normal"
     if best:
-        weight = {
-            "condition": {"test": f"datum.value == {json.dumps(best[0])}", "value": "bold"},
-            "value": "normal",
-        }
-    base = make_chart(points).encode(
-        x=_encode(vl.X, "x", drawn),
-        y=vl.Y(
-            "setting:N",
-            title=None,
-            sort=labels,
-            axis=vl.Axis(labelFontWeight=weight, labelLimit=190, labelPadding=9, ticks=False),
-        ),
-        **_make_colour(points),
-        opacity=fade(chosen),
-        tooltip=[
-            vl.Tooltip("setting:N", title=" "),
+        test = f"datum.value == {json.dumps(best[0])}"
+        weight = {"condition": {"test": test, "value": "bold"}, "value": "normal"}
+    axis = vl.Axis(labelFontWeight=weight, labelLimit=190, labelPadding=9, ticks=False)
+    base, bare, chosen = _draw_points(
+        points,
+        drawn,
+        vl.Y("setting:N", title=None, sort=labels, axis=axis),
+        [
             vl.Tooltip("x:Q", title=drawn.title, format=".4~g"),
             vl.Tooltip("x_low:Q", title="from", format=".4~g"),
             vl.Tooltip("x_high:Q", title="to", format=".4~g"),
         ],
-    )
-    bare = base.properties(
-        encoding={key: own for key, own in base.parts["encoding"].items() if key != "shape"}
     )
     layers = [
         bare.mark_rule().encode(x=_encode(vl.X, "x_low", drawn), x2="x_high:Q"),
@@ -629,5 +599,5 @@ def _draw_rows(
     return vl.layer(*layers).properties(
         height=ROW * len(labels),
         description=f"{tier.name}: {drawn.title}, a row for each of {len(labels)}"
-        f" settings.{_tell_best(tier, [measure])}",
+        f" settings.{_describe_best(tier, [measure])}",
     )

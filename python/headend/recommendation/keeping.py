@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from headend.analysis.criteria import Criteria
 from headend.analysis.expect import Quantity, list_quantities, parse_quantity_name
+from headend.analysis.sums import BASE_UNITS
 from headend.engine.columns import Lists, Tables
 from headend.engine.metrics import find_metric
-from headend.running.measuring import BASE_UNITS, make_frame
+from headend.errors import InputError
+from headend.running.measuring import make_frame
 from headend.scenario.subjects import Vocabulary
-from headend.sweeps.wish import Wish
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,7 +48,7 @@ class Kept:
     def check(self, vocabulary: Vocabulary) -> None:
         """Refuse nothing: what a scenario has not got is not kept of it."""
 
-    def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
+    def take(self, tables: Tables, vocabulary: Vocabulary) -> pl.DataFrame:
         """Take a row for each quantity; without a value where nothing was measured."""
         needed = dict.fromkeys(own.table for own in self._quantities.values())
         lists = {name: Lists.of(tables, name) for name in needed if name in tables}
@@ -73,6 +76,28 @@ class Kept:
         return {name: parse_quantity_name(name, self.vocabulary) for name in names}
 
 
+def keep(criteria: Criteria, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
+    """Keep all that can be asked, so that other conditions need no new points; more if asked.
+
+    A selection that was made before for an equal scenario is given again: it has understood its
+    quantities.
+    """
+    for own in made:
+        if own.vocabulary == vocabulary:
+            return own
+    known = dict.fromkeys(list_quantities(vocabulary))
+    asked = [part for term in criteria.terms for name in term.measures for part in list_parts(name)]
+    besides = []
+    for part in dict.fromkeys(asked):
+        # Some candidates have queues that others have not.
+        with suppress(InputError):
+            if part not in known:
+                parse_quantity_name(part, vocabulary)
+                besides.append(part)
+    made.append(Kept(vocabulary, tuple(besides)))
+    return made[-1]
+
+
 def take_worst(quantity: Quantity, tables: Tables) -> float | None:
     """Read a quantity as ``[expect]`` does: the worst of directions and members, or the mean.
 
@@ -97,7 +122,7 @@ def list_parts(measure: str) -> list[str]:
     return [part.strip() for part in measure.split("+")]
 
 
-def add_sums(table: pl.DataFrame, wishes: Iterable[Wish]) -> pl.DataFrame:
+def add_sums(table: pl.DataFrame, wishes: Iterable[Criteria]) -> pl.DataFrame:
     """Add the rows of the sums that wishes name to a table that has all their parts."""
     import polars as pl
 

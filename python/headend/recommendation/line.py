@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headend.errors import InputError
+from headend.errors import InputError, naming
 from headend.modem_file.reading import read_any_form
 from headend.recommendation.rates import find_capacities, read_rate
 from headend.recommendation.tier import LINE, Tier, copy_tables
@@ -36,14 +35,6 @@ _SIGN_ANEW = (
 
 #: What the engine's errors about a modem's file end with.
 _PLACE = f" (link.{LINE}.docsis.config)"
-
-
-@dataclass(frozen=True)
-class ModemTier:
-    """A tier of a modem's file, and what is to be known of it."""
-
-    tier: Tier
-    notes: tuple[str, ...]
 
 
 def split_line(line: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -85,13 +76,11 @@ def load_line(
     return docsis, read
 
 
-def read_modem_tier(path: Path, preset: str, name: str | None = None) -> ModemTier:
-    """Make a tier of a modem's configuration file, binary or as text.
+def read_modem_tier(path: Path, preset: str, name: str | None = None) -> tuple[Tier, list[str]]:
+    """Make a tier of a modem's configuration file, binary or as text, with notes on the file.
 
     Parameters
     ----------
-    path
-        The file.
     preset
         The generation of the modem, of which the file says nothing.
     name
@@ -114,21 +103,10 @@ def read_modem_tier(path: Path, preset: str, name: str | None = None) -> ModemTi
     downstream = _find_rate(line, "downstream", preset, path)
     stays, today = split_line(_strip(line, preset))
     stays["preset"] = preset
-    notes = tuple(f"{path}: {note}" for own in read for note in own["notes"])
-    tier = Tier(name or name_file(path), upstream, downstream, stays, today, path)
-    return ModemTier(tier, notes)
-
-
-def name_file(path: Path) -> str:
-    """Give what a tier of a modem's file is called.
-
-    Examples
-    --------
-    >>> name_file(Path("tiers/gold.cm")), name_file(Path("gold.cm.toml"))
-    ('gold', 'gold')
-    """
-    stem = Path(path.stem)
-    return stem.stem if path.suffix in (".toml", ".json") else path.stem
+    # gold of gold.cm, and of gold.cm.toml
+    name = name or (Path(path.stem).stem if path.suffix in (".toml", ".json") else path.stem)
+    tier = Tier(name, upstream, downstream, stays, today, path)
+    return tier, [f"{path}: {note}" for own in read for note in own["notes"]]
 
 
 def _find_rate(line: Mapping[str, Any], way: str, preset: str, path: Path) -> float:
@@ -141,16 +119,19 @@ def _find_rate(line: Mapping[str, Any], way: str, preset: str, path: Path) -> fl
             f"{path}: the primary upstream service flow has no maximum sustained rate (TLV 24.8),"
             " and buffers are chosen for a rate; expected one"
         )
-    try:
+    with naming(f"{path}: {way}"):
         return read_rate(rate, way, preset)
-    except InputError as error:
-        raise InputError(f"{path}: {way}: {error}") from error
 
 
 def _strip(line: Mapping[str, Any], preset: str) -> dict[str, Any]:
     """Leave out of a resolved line what has its default there: the line is the same without."""
     own = {key: value for key, value in line.items() if key not in _OF_FILE}
-    _spread_disabled(own)
+    if own.pop("upstream_aqm_disabled", False):  # TLV 76, of all upstream service flows
+        own["upstream"] = _disable(own["upstream"])
+        own["service_flow"] = {
+            name: {**flow, "aqm_disabled": True} if flow.get("direction") == "up" else flow
+            for name, flow in own.get("service_flow", {}).items()
+        }
     named = {way: _sketch(line[way], names_queue=True) for way in _WAYS}
     base, _ = load_line({"preset": preset, **named})
     kept = {key: value for key, value in own.items() if key not in _WAYS and base.get(key) != value}
@@ -188,17 +169,6 @@ def _list_differing(table: Mapping[str, Any], base: Mapping[str, Any]) -> Iterat
 
 def _subtract(table: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in table.items() if key not in base or base[key] != value}
-
-
-def _spread_disabled(line: dict[str, Any]) -> None:
-    """Write to all upstream service flows that their AQM is disabled (TLV 76)."""
-    if not line.pop("upstream_aqm_disabled", False):
-        return
-    line["upstream"] = _disable(line["upstream"])
-    line["service_flow"] = {
-        name: {**flow, "aqm_disabled": True} if flow.get("direction") == "up" else flow
-        for name, flow in line.get("service_flow", {}).items()
-    }
 
 
 def _disable(table: Mapping[str, Any]) -> dict[str, Any]:

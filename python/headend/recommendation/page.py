@@ -2,320 +2,242 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.estimate import format_cell
 from headend.analysis.grading import Grade
-from headend.comparison.estimate import format_cell
-from headend.recommendation.feature import Feature
-from headend.recommendation.listing import order_candidates
-from headend.recommendation.naming import name_condition, name_term
+from headend.analysis.ranking import Feasibility
+from headend.pages.experiment import keep_page, write_experiment_page
+from headend.pages.section import Page, Section, fold, text
+from headend.recommendation.candidate import order_candidates
 from headend.recommendation.people import name_application
 from headend.recommendation.request import DURATION, WARMUP
-from headend.recommendation.telling import tell_tier
+from headend.recommendation.sentences import (
+    describe_tier,
+    name_condition,
+    name_objective,
+    name_term,
+)
 from headend.recommendation.writing import list_tlvs
-from headend.results.seal import is_page_of
-from headend.sweeps.conclusion import Standing
 from headend.sweeps.naming import write_operators
-from headend.sweeps.outcome import list_failures
-from headend.text.quantity import choose_unit, format_quantity, name_column
+from headend.sweeps.page import list_failures
+from headend.text.quantity import choose_unit, format_quantity
 from headend.text.wording import join_names
+from headend.wording.table import Cell, Column, Row, Table, make_table
 
 if TYPE_CHECKING:
-    from headend.analysis.answer import Answer
+    from headend.analysis.criteria import Condition
     from headend.recommendation.deciding import Decision
-    from headend.recommendation.record import RecommendationRecord
     from headend.recommendation.request import Request
-    from headend.recommendation.tier import Tier
-    from headend.recommendation.writing import Tlv
-    from headend.sweeps.conclusion import Measured
-    from headend.sweeps.wish import Condition, Wish
-    from headend.text.quantity import Unit
+    from headend.recommendation.result import Recommendation
 
 #: Up to so many tiers, the table of each is open.
 MOST_OPEN = 1
 
 _GRADES = {
-    Standing.HOLDS: Grade.GOOD,
-    Standing.UNDECIDED: Grade.FAIR,
-    Standing.FAILS: Grade.BAD,
-    Standing.MISSING: Grade.NONE,
+    Feasibility.HOLDS: Grade.GOOD,
+    Feasibility.UNDECIDED: Grade.FAIR,
+    Feasibility.FAILS: Grade.BAD,
+    Feasibility.MISSING: Grade.NONE,
 }
 
-#: The long words of the matrix, with the places where they can break.
-_LONG = ("recom-mended", "unde-cided", "un-managed")
+#: Stands in place of the TLVs of a tier for which nothing is recommended.
+NO_TLVS = "No setting meets all conditions, so none is recommended and there are no TLVs to write."
 
 #: Marks of packets that have a name.
 _DSCPS = {0: "0", 45: "45 (NQB)", 46: "46 (EF)"}
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A row of the table of a tier's settings.
-
-    Parameters
-    ----------
-    label
-        What is set.
-    place
-        The place of its feature among all.
-    standing
-        In words, with the conditions that are missed.
-    grade
-        The colour of the standing.
-    mark
-        What sets the row apart: ``recommended``, ``nearest``, ``as good``, or nothing.
-    cells
-        Mean and interval of each term, with the colour of its condition.
-    """
-
-    label: str
-    place: int
-    standing: str
-    grade: Grade
-    mark: str
-    cells: tuple[tuple[str, Grade], ...]
+def write_recommendation(recommendation: Recommendation, *, report: bool = True) -> None:
+    """Write a recommendation to its folder, with its page, or without one that says otherwise."""
+    assert recommendation.folder
+    recommendation.write(recommendation.folder)
+    keep_page(recommendation, lambda: render_recommendation(recommendation), report=report)
 
 
-@dataclass(frozen=True)
-class Chapter:
-    """What a page says of one tier.
-
-    Parameters
-    ----------
-    anchor
-        Its address within the page.
-    name
-        What the tier is called.
-    about
-        Its rates.
-    sentences
-        What it shall have and why, what that costs, and how sure it is.
-    tlvs
-        The TLVs of the setting.
-    nothing
-        A sentence in their place, where there are none.
-    columns
-        The heads of the terms' columns: the name with its unit, and the bound.
-    settings
-        All settings.
-    """
-
-    anchor: str
-    name: str
-    about: str
-    sentences: tuple[str, ...]
-    tlvs: tuple[Tlv, ...]
-    nothing: str
-    columns: tuple[tuple[str, str], ...]
-    settings: tuple[Setting, ...]
+def write_recommendation_page(recommendation: Recommendation, path: Path | None = None) -> Path:
+    """Write the page of a recommendation that has a folder, by default there."""
+    return write_experiment_page(
+        recommendation, lambda: render_recommendation(recommendation), path
+    )
 
 
-def write_recommendation_page(
-    recommendation: RecommendationRecord, path: Path, fingerprint: str
-) -> None:
-    """Write the self-contained page, unless the one that is there was made of the same."""
-    if is_page_of(path, fingerprint):
-        return
-    from headend.pages.page import write_page
-
-    write_page(render_recommendation(recommendation), path, fingerprint)
-
-
-def render_recommendation(recommendation: RecommendationRecord) -> str:
+def render_recommendation(recommendation: Recommendation) -> str:
     """Give the page as HTML."""
     from headend.pages.page import render_page
-    from headend.recommendation.figure import draw_recommendation
 
     request = recommendation.request
-    figures = draw_recommendation(recommendation)
-    answer = recommendation.answer.settle_why([figure.name for figure in figures])
-    return render_page(
-        "recommendation.html.j2",
+    answer, figures = recommendation.present()
+    decisions = recommendation.decisions
+    links = [(own.tier.name, f"#tier-{at}") for at, own in enumerate(decisions, start=1)]
+    chapters = [
+        _section_tier(request, own, anchor.removeprefix("#"), is_open=len(links) <= MOST_OPEN)
+        for own, (_, anchor) in zip(decisions, links, strict=True)
+    ]
+    page = Page(
+        request.title or request.name,
+        answer,
         figures,
-        title=request.title or request.name,
-        answer=_hyphenate(answer),
-        chapters=[
-            _describe(request, own, number)
-            for number, own in enumerate(recommendation.decisions, start=1)
-        ],
-        most_open=MOST_OPEN,
-        **_describe_request(recommendation),
-        failures=[told for _, told in list_failures(recommendation.failures)],
+        [*([Section("links", links, "Tiers")] if len(links) > 1 else []), *chapters],
+        [Section("asked", _describe_request(recommendation))],
         warnings=recommendation.notes,
+        failures=[text for _, text in list_failures(recommendation.failures)],
+        columns="choices",
     )
-
-
-def _hyphenate(answer: Answer) -> Answer:
-    """Let the long words of the matrix break where its columns are narrow."""
-    if answer.matrix is None:
-        return answer
-    rows = tuple(
-        replace(
-            row,
-            cells=tuple(own and replace(own, word=_break_words(own.word)) for own in row.cells),
-        )
-        for row in answer.matrix.rows
-    )
-    choices = tuple(map(_break_words, answer.matrix.choices))
-    return replace(answer, matrix=replace(answer.matrix, choices=choices, rows=rows))
-
-
-def _break_words(text: str) -> str:
-    r"""Mark where long words can break.
-
-    Examples
-    --------
-    >>> _break_words("recommended").split("\N{SOFT HYPHEN}")
-    ['recom', 'mended']
-    """
-    for word in _LONG:
-        text = text.replace(word.replace("-", ""), word.replace("-", "\N{SOFT HYPHEN}"))
-    return text
+    return render_page(page)
 
 
 # A tier.
 
 
-def _describe(request: Request, decision: Decision, number: int) -> Chapter:
-    tlvs = list_tlvs(request, decision)
-    terms, names = decision.conclusion.terms, decision.shown
-    units = [_choose_unit(terms[name]) for name in names]
-    order = order_candidates(decision.candidates)
-    return Chapter(
-        f"tier-{number}",
-        decision.tier.name,
-        _tell_rates(decision.tier),
-        tuple(filter(None, tell_tier(decision))),
-        tlvs,
-        "" if tlvs else _tell_nothing(decision),
-        tuple(
-            (name_column(name_term(name), unit), _write_bounds(decision, name))
-            for name, unit in zip(names, units, strict=True)
-        ),
-        tuple(_describe_setting(decision, own, names, units) for own in order),
+def _section_tier(request: Request, decision: Decision, anchor: str, *, is_open: bool) -> Section:
+    """Make the section of a tier: what it shall have, its TLVs, and every setting."""
+    tlvs, tier = list_tlvs(request, decision), decision.tier
+    up, down = (format_quantity(own, "rate") for own in (tier.upstream, tier.downstream))
+    about = text(f"{up} upstream and {down} downstream", style="soft")
+    parts = [about, text(*filter(None, describe_tier(decision)))]
+    if tlvs:
+        rows = [(f"`{own.path}`", own.name, own.value) for own in tlvs]
+        table = make_table("TLV", ["name", "value"], rows, look="tlvs")
+        plural = "s" if len(tlvs) > 1 else ""
+        title = f"{len(tlvs)} TLV{plural} of the modem's file that the setting adds or changes"
+        parts.append(fold(title, table, is_open=is_open, is_minor=True))
+    elif decision.recommended is None:
+        parts.append(text(NO_TLVS))
+    else:
+        parts.append(text("The modem's file needs no change for this setting."))
+    settings = tabulate_settings(decision)
+    is_tied = any(row.heading.tag == "as good" for row in settings.rows)
+    note = (
+        "Means over the seeds with their 95 % intervals, as ± half the width or (from–to). "
+        + ("“As good” ties with the recommended setting in the objective. " if is_tied else "")
+        + "A value in yellow meets its bound over a part of the interval, one in red does not meet"
+        " it."
     )
+    title = f"All {len(settings.rows)} settings of {tier.name}"
+    parts.append(fold(title, replace(settings, note=note), is_open=is_open, is_minor=True))
+    return Section("sections", parts, tier.name, anchor=anchor, style="chapter")
 
 
-def _tell_nothing(decision: Decision) -> str:
-    """Say why a tier has no TLVs."""
-    if decision.recommended is None:
-        return (
-            "No setting meets all conditions, so none is recommended and there are no TLVs to"
-            " write."
-        )
-    return "The modem's file needs no change for this setting."
+def tabulate_settings(decision: Decision) -> Table:
+    """Make the table of all settings of a tier, a part for each feature.
 
-
-def _tell_rates(tier: Tier) -> str:
-    rates = [format_quantity(own, "rate") for own in (tier.upstream, tier.downstream)]
-    return f"{rates[0]} upstream and {rates[1]} downstream"
-
-
-def _choose_unit(measured: Measured) -> Unit:
-    means = [own.mean for own in measured.estimates.values()]
-    return choose_unit(means, measured.about.kind)
+    Each quantity that was asked for, or that the people's own demands are about, has a column, with
+    the interval of its mean.
+    """
+    terms = {name: decision.terms[name] for name in decision.shown}
+    units = {
+        name: choose_unit((own.mean for own in term.estimates.values()), term.info.kind)
+        for name, term in terms.items()
+    }
+    columns = [Column("conditions", is_detail=True)]
+    columns += [
+        Column(name_term(name), unit, is_number=True, note=_write_bounds(decision, name))
+        for name, unit in units.items()
+    ]
+    rows: list[Row] = []
+    before = ""
+    for setting in order_candidates(decision.candidates):
+        candidate, mark = decision.find(setting), _mark(decision, setting)
+        grade = _GRADES[decision.standings[setting]]
+        cells = [Cell(_describe_standing(decision, setting), grade)]
+        for name, term in terms.items():
+            estimate = term.estimates.get(setting)
+            judged = [
+                decision.judge(own, setting)
+                for own in decision.criteria.constraints
+                if own.term.text == name
+            ]
+            worst = max(judged, key=list(Feasibility).index, default=Feasibility.HOLDS)
+            text = format_cell(estimate, term.info.kind, units[name]) if estimate else "–"
+            misses = estimate and worst is not Feasibility.HOLDS
+            cells.append(Cell(text, _GRADES[worst] if misses else Grade.NONE))
+        is_chosen = setting == decision.chosen.setting
+        label = Cell(candidate.label, grade, is_chosen=is_chosen, tag=mark)
+        rows.append(Row(label, tuple(cells), "first" if candidate.feature != before else ""))
+        before = candidate.feature
+    return Table(tuple(columns), tuple(rows), "setting", look="settings")
 
 
 def _write_bounds(decision: Decision, name: str) -> str:
     """Write what must hold of a term, or that it is the objective."""
-    kind = decision.conclusion.terms[name].about.kind
+    kind, wish = decision.terms[name].info.kind, decision.criteria
     found = []
-    for one in decision.wish.hold:
+    for one in wish.constraints:
         if one.term.text == name:
             limit = format_quantity(one.read_bound(kind), kind) if kind == "rate" else one.limit
             found.append(write_operators(f"{one.operator} {limit}"))
-    objective = decision.wish.objective
-    if objective and objective.text == name:
-        found.append("most" if decision.wish.is_rising else "least")
+    if wish.objective and wish.objective.text == name:
+        found.append("most" if wish.higher_is_better else "least")
     return ", ".join(found)
 
 
-def _describe_setting(
-    decision: Decision, setting: int, names: Sequence[str], units: Sequence[Unit]
-) -> Setting:
-    candidate, conclusion = decision.find(setting), decision.conclusion
-    standing = conclusion.standings[setting]
-    missed = dict.fromkeys(
-        _name_briefly(own, decision.wish)
-        for own in decision.wish.hold
-        if conclusion.judge(own, setting) is not Standing.HOLDS
-    )
-    words = {
-        Standing.HOLDS: "holds",
-        Standing.UNDECIDED: f"undecided: {join_names(list(missed))}",
-        Standing.FAILS: f"fails: {join_names(list(missed))}",
-        Standing.MISSING: "no result",
-    }[standing]
-    if standing is Standing.HOLDS and not candidate.is_settable:
-        words = "holds; cannot be set"
-    cells = []
-    for name, unit in zip(names, units, strict=True):
-        measured = conclusion.terms[name]
-        estimate = measured.estimates.get(setting)
-        text = format_cell(estimate, measured.about.kind, unit) if estimate else "–"
-        judged = [
-            conclusion.judge(own, setting) for own in decision.wish.hold if own.term.text == name
-        ]
-        worst = max(judged, key=list(Standing).index, default=None) if estimate else None
-        cells.append((text, _GRADES[worst] if worst else Grade.NONE))
-    return Setting(
-        candidate.label,
-        list(Feature).index(candidate.feature),
-        words,
-        _GRADES[standing],
-        _mark(decision, setting),
-        tuple(cells),
-    )
+def _describe_standing(decision: Decision, setting: int) -> str:
+    """Say whether a setting holds, and which conditions it misses."""
+    standing = decision.standings[setting]
+    if standing is Feasibility.MISSING:
+        return "no result"
+    if standing is Feasibility.HOLDS:
+        return "holds" if decision.find(setting).is_settable else "holds; cannot be set"
+    subjects = [_find_subject(own) for own in decision.criteria.constraints]
+    missed = []
+    for own in decision.list_missed(setting):
+        # A condition that is the only one on a person is named by the person.
+        subject = _find_subject(own)
+        missed.append(subject if subjects.count(subject) == 1 else name_term(own.term.text))
+    return f"{standing}: {join_names(list(dict.fromkeys(missed)))}"
 
 
-def _name_briefly(condition: Condition, wish: Wish) -> str:
-    """Name a condition by its person, where it is the only one on that person."""
-    subjects = [own.term.text.partition(".")[0] for own in wish.hold]
-    subject = condition.term.text.partition(".")[0]
-    return subject if subjects.count(subject) == 1 else name_term(condition.term.text)
+def _find_subject(condition: Condition) -> str:
+    return condition.term.text.partition(".")[0]
 
 
 def _mark(decision: Decision, setting: int) -> str:
-    chosen = decision.chosen
-    if setting == chosen.setting:
+    if setting == decision.chosen.setting:
         return "recommended" if decision.recommended else "nearest"
-    return "as good" if decision.recommended and setting in chosen.ties else ""
+    return "as good" if decision.recommended and setting in decision.chosen.ties else ""
 
 
 # What was asked.
 
 
-def _describe_request(recommendation: RecommendationRecord) -> dict[str, Any]:
+def _describe_request(recommendation: Recommendation) -> dict[str, Any]:
     """Gather what was asked: the tiers, the people, what must hold, and how it was run."""
     request = recommendation.request
     overrides = {path: str(value) for path, value in request.overrides}
     duration = overrides.pop("duration", DURATION)
     warmup = overrides.pop("warmup", WARMUP)
     wish = recommendation.tiers[0][2]
-    best = "most" if wish.is_rising else "least"
+    has_files = any(tier.file for tier in request.tiers)
+    tiers = [
+        (
+            tier.name,
+            format_quantity(tier.upstream, "rate"),
+            format_quantity(tier.downstream, "rate"),
+            str(tier.link.get("preset", "–")),
+            *([tier.file.name if tier.file else ""] if has_files else []),
+        )
+        for tier in request.tiers
+    ]
+    rates = [Column(own, is_number=True) for own in ("upstream", "downstream")]
+    people = [_describe_person(name, flow) for name, flow in request.people.flows.items()]
+    heads = ["application", "direction", "round-trip time", "DSCP"]
     return {
-        "tiers": [
-            (
-                tier.name,
-                format_quantity(tier.upstream, "rate"),
-                format_quantity(tier.downstream, "rate"),
-                str(tier.link.get("preset", "–")),
-                tier.file.name if tier.file else "",
-            )
-            for tier in request.tiers
-        ],
-        "people": [_describe_person(name, flow) for name, flow in request.people.flows.items()],
-        "conditions": [(name_condition(own), own.text) for own in wish.hold],
-        "objective": f"{best} {name_term(wish.objective.text)}" if wish.objective else "",
+        "tiers": make_table(
+            "tier", [*rates, "preset", *(["modem's file"] if has_files else [])], tiers
+        ),
+        "people": make_table("person", heads, people),
+        "conditions": [(name_condition(own), own.text) for own in wish.constraints],
+        "objective": name_objective(wish),
         "features": join_names([own.words for own in request.features]),
         "seeds": request.seeds,
         "duration": duration,
         "warmup": warmup,
         "overrides": list(overrides.items()),
-        "points": recommendation.count_points(),
+        "points": recommendation.design.count_points(),
     }
 
 
@@ -323,16 +245,13 @@ def _describe_person(name: str, flow: Mapping[str, Any]) -> tuple[str, ...]:
     """Give name, application, direction, round-trip time and DSCP of a flow."""
     application, name_of = flow["application"], name_application(flow)
     settings = application[name_of] if isinstance(application, Mapping) else None
-    told = name_of.replace("_", " ")
-    if settings:
-        told += f" ({_write_value(settings)})"
-    dscp = flow.get("dscp", 0)
+    words = name_of.replace("_", " ")
     return (
         name,
-        told,
-        str(flow.get("direction", "")),
+        f"{words} ({_write_value(settings)})" if settings else words,
+        str(flow.get("direction") or "both"),
         _write_value(flow.get("rtt", "–")),
-        _DSCPS.get(dscp, str(dscp)),
+        _DSCPS.get(dscp := flow.get("dscp", 0), str(dscp)),
     )
 
 
@@ -345,9 +264,8 @@ def _write_value(value: object) -> str:
     ('page 2 MB, pause 4 s', '1 ms, 2')
     """
     if isinstance(value, Mapping):
-        return ", ".join(
-            f"{key.replace('_', ' ')} {_write_value(own)}" for key, own in value.items()
-        )
+        texts = [f"{key.replace('_', ' ')} {_write_value(own)}" for key, own in value.items()]
+        return ", ".join(texts)
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_write_value, value))
     return str(value)

@@ -1,34 +1,41 @@
-"""The people behind a tier: their flows, and what must hold for each by default.
+"""The people behind a tier: ``--traffic`` and ``--rtt``, and what must hold for each by default.
 
-All bounds are marks of `headend.analysis.grading`: the 5th percentile of a call's MOS is good, a
-game and a page are good, and a video call is at least fair.
+What people demand of an application is the engine's to say; the bounds are marks of
+`headend.analysis.grading`.
 """
 
 from __future__ import annotations
 
+import functools
+import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from headend.analysis.grading import (
-    FRAME_MARKS,
-    MOS_MARKS,
-    PING_MARKS,
-    PLAY_MARKS,
-    STALL_MARKS,
-    WAIT_MARKS,
-)
-from headend.errors import InputError, find_near
-from headend.recommendation.tier import copy_tables
-from headend.text.quantity import format_quantity, read_digits
+from headend.analysis.grading import ORDER, Grade, list_marks
+from headend.engine.description import find_application, list_applications
+from headend.errors import InputError, find_near, naming, suggest
+from headend.files import parse_toml
+from headend.recommendation.tier import LINE, copy_tables
+from headend.scenario.library import find_scenario
+from headend.scenario.reach import Reach
+from headend.scenario.shipped import list_scenarios
+from headend.scenario.source import read_scenario, write_value
+from headend.text.quantity import read_digits
+from headend.text.wording import join_names
 
 #: The round-trip time to the servers of uploads and pages: in the middle of the 45 means of
 #: CM-GL-Buffer, Appendix I.
 ROUND_TRIP = "46.9 ms"
 
-#: What there should be most of, where somebody uploads.
-MOST = "most upload.goodput"
+#: A round-trip time as scenarios have it: a time, or a table with its distribution.
+RoundTrip = str | Mapping[str, Any]
+
+#: The tables of a scenario that say who the people are.
+TABLES = ("flow", "host", "tcp")
 
 
 @dataclass(frozen=True)
@@ -64,36 +71,12 @@ class People:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> People:
         """Make the people of what `to_dict` gave."""
-        return cls(
-            flows=content["flow"],
-            conditions=tuple(content["conditions"]),
-            objective=content["objective"],
-            others=content["others"],
-        )
+        conditions = tuple(content["conditions"])
+        return cls(content["flow"], conditions, content["objective"], content["others"])
 
 
-def _at_most(mark: float, kind: str) -> str:
-    return f"<= {format_quantity(mark, 'time' if kind == 'time' else 'ratio')}"
-
-
-_PLAYED = ("missed.mean", _at_most(PLAY_MARKS[0], "ratio"))
-_SEEN = ("frames_late.mean", _at_most(FRAME_MARKS[1], "ratio"))
-
-#: What must hold for whoever uses an application: quantities of a flow, each with operator and
-#: bound. Transfers have none.
-DEMANDS: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "voice": (("mos.p5", f">= {MOS_MARKS[0]:.1f}"),),
-    **dict.fromkeys(("game", "half_life", "lld_game", "quake3"), (_PLAYED,)),
-    "cloud_gaming": (_PLAYED, _SEEN),
-    "video_call": (_SEEN,),
-    "conference": (_SEEN,),
-    "web": (("page_load_time.p50", _at_most(WAIT_MARKS[0], "time")),),
-    "streaming": (
-        ("startup_delay.p50", _at_most(WAIT_MARKS[0], "time")),
-        ("stalled.mean", _at_most(STALL_MARKS[1], "ratio")),
-    ),
-    "ping": (("rtt.p95", _at_most(PING_MARKS[0], "time")),),
-}
+#: People, and the traces that they replay.
+Traffic = tuple[People, tuple[Path, ...]]
 
 
 def list_demands(flow: str, application: str) -> list[str]:
@@ -104,8 +87,26 @@ def list_demands(flow: str, application: str) -> list[str]:
     >>> list_demands("anna", "voice"), list_demands("shop", "web"), list_demands("backup", "bulk")
     (['anna.mos.p5 >= 4.0'], ['shop.page_load_time.p50 <= 2 s'], [])
     """
-    return [f"{flow}.{quantity} {bound}" for quantity, bound in DEMANDS.get(application, ())]
+    marks = {mark.metric: mark for mark in list_marks(application)}
+    kinds = dict.fromkeys(kind for kind, _ in find_application(application).measures)
+    found = []
+    for kind in sorted(kinds, key=lambda kind: kind.place):
+        statistic, grade = kind.demand or ("", "")
+        if mark := marks.get(f"{kind.name}.{statistic}"):
+            place = ORDER.index(Grade(grade)) - 1
+            is_score = mark.kind == "number"
+            bound = f">= {mark.bounds[place]:.1f}" if is_score else mark.write_bound(place)
+            found.append(f"{flow}.{mark.metric} {bound}")
+    return found
 
+
+def name_application(flow: Mapping[str, Any]) -> str:
+    """Give the application of a flow, written as a name or as a table with its parameters."""
+    application = flow.get("application", "")
+    return next(iter(application), "") if isinstance(application, Mapping) else str(application)
+
+
+# People by name.
 
 #: Who can be named with ``--traffic``, and what they do.
 KNOWN: Mapping[str, Mapping[str, Any]] = {
@@ -119,9 +120,6 @@ KNOWN: Mapping[str, Mapping[str, Any]] = {
 #: Other words for them.
 _ALIASES = {"video call": "video", "voice call": "call", "web page": "page"}
 
-#: Those whose servers are as far as ``--rtt`` says.
-_FAR = ("page", "upload")
-
 #: Digits of the largest number of people.
 MOST_DIGITS = 9
 
@@ -131,36 +129,32 @@ _ITEM = re.compile(r"(?:([+-]?[0-9]+)\s*[x×]?\s*)?(.*)", re.IGNORECASE | re.DOT
 
 def make_people(
     names: Sequence[str] = tuple(KNOWN),
-    round_trip: str | Mapping[str, Any] = ROUND_TRIP,
+    round_trip: RoundTrip = ROUND_TRIP,
     counts: Mapping[str, int] | None = None,
 ) -> People:
-    """Make the people of a list of names.
+    """Make the people of a list of names in `KNOWN`.
 
     Parameters
     ----------
-    names
-        Of `KNOWN`.
     round_trip
-        To the servers of uploads and pages: a time, or a table as in a scenario.
+        To the servers of uploads and pages.
     counts
         How many there are of a name, where there are several.
     """
-    flows: dict[str, dict[str, Any]] = {name: {**KNOWN[name]} for name in names}
-    for name, flow in flows.items():
-        if name in _FAR:
-            flow["rtt"] = round_trip
+    flows: dict[str, dict[str, Any]] = {}
+    for name in names:
+        flow = flows[name] = {**KNOWN[name]}
+        flow.setdefault("rtt", round_trip)
         if (count := (counts or {}).get(name, 1)) > 1:
             flow["count"] = count
-    conditions = tuple(
-        text for name in names for text in list_demands(name, name_application(flows[name]))
+    return People(
+        flows, _list_all_demands(flows), "most upload.goodput" if "upload" in flows else ""
     )
-    return People(flows, conditions, MOST if "upload" in names else "")
 
 
-def name_application(flow: Mapping[str, Any]) -> str:
-    """Give the application of a flow, written as a name or as a table with its parameters."""
-    application = flow.get("application", "")
-    return next(iter(application), "") if isinstance(application, Mapping) else str(application)
+def _list_all_demands(flows: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    demands = (list_demands(name, name_application(flow)) for name, flow in flows.items())
+    return tuple(text for own in demands for text in own)
 
 
 def count_people(text: str, besides: Sequence[str] = ()) -> dict[str, int]:
@@ -168,8 +162,6 @@ def count_people(text: str, besides: Sequence[str] = ()) -> dict[str, int]:
 
     Parameters
     ----------
-    text
-        The list.
     besides
         What else may be meant by an unknown name.
 
@@ -186,17 +178,16 @@ def count_people(text: str, besides: Sequence[str] = ()) -> dict[str, int]:
     found: dict[str, int] = {}
     for item in text.split(","):
         match = _ITEM.fullmatch(item.strip())
-        if match is None or not match[2].strip():
+        if match is None or not (word := match[2].strip()):
             raise InputError(
                 f'expected people such as "call, game, 2 uploads" ({", ".join(KNOWN)}), found'
                 f' "{text}"'
             )
-        name = find_person(match[2])
+        name = _find_person(word)
         if name is None:
-            known = (*KNOWN, *_ALIASES, *besides)
-            raise InputError(
-                f'nobody is called "{match[2].strip()}"{find_hint(match[2].strip(), known)}'
-            )
+            near = find_near(word, (*KNOWN, *_ALIASES, *besides))
+            hint = f'did you mean "{near}"?' if near else f"there are {', '.join(KNOWN)}"
+            raise InputError(f'nobody is called "{word}"; {hint}')
         try:
             count = read_digits(match[1] or "1", MOST_DIGITS)
         except ValueError as error:
@@ -209,24 +200,270 @@ def count_people(text: str, besides: Sequence[str] = ()) -> dict[str, int]:
     return {name: found[name] for name in KNOWN if name in found}
 
 
-def find_hint(word: str, known: Sequence[str]) -> str:
-    """Give the end of an error about an unknown name: the nearest one, or all people."""
-    near = find_near(word, known)
-    return f'; did you mean "{near}"?' if near else f"; there are {', '.join(KNOWN)}"
-
-
-def find_person(word: str) -> str | None:
+def _find_person(word: str) -> str | None:
     """Give the name in `KNOWN` that a word stands for, singular or plural, in any case; or None.
 
     Examples
     --------
-    >>> find_person("Pages"), find_person("video_call"), find_person("phone")
+    >>> _find_person("Pages"), _find_person("video_call"), _find_person("phone")
     ('page', 'video', None)
     """
-    spelled = " ".join(re.split(r"[\s_-]+", word.strip().lower()))
-    for own in (spelled, spelled.removesuffix("s")):
-        if own in KNOWN:
-            return own
-        if own in _ALIASES:
-            return _ALIASES[own]
-    return None
+    spelled = " ".join(re.split(r"[\s_-]+", word.lower()))
+    known = {name: name for name in KNOWN} | _ALIASES
+    return known.get(spelled) or known.get(spelled.removesuffix("s"))
+
+
+# People of a scenario.
+
+
+def read_traffic(
+    text: str,
+    round_trip: RoundTrip | None = None,
+    folder: Path | None = None,
+    allowed: tuple[Path, ...] = (),
+) -> Traffic:
+    """Understand who the people are.
+
+    Parameters
+    ----------
+    text
+        Names with numbers, such as ``call, game, 2 uploads``; or the name or path of a scenario.
+    round_trip
+        To the servers of transfers and pages; None for that of the scenario, or the usual one.
+    folder
+        Of the file that names a scenario: it is in it or below. None where a person names it, who
+        may name any.
+    allowed
+        Files and folders from which may be read besides.
+
+    Raises
+    ------
+    InputError
+        Without saying where it is written.
+    """
+    name, shipped = text.strip(), list_scenarios()
+    path = (folder or Path()) / name
+    is_path = "/" in name or Path(name).suffix in (".toml", ".json")
+    if "," not in name and is_path and (path.exists() or name not in shipped):
+        source = str(path)
+    elif name in shipped:
+        source = name
+    else:
+        counts = count_people(text, () if "," in text else tuple(shipped))
+        return make_people(tuple(counts), round_trip or ROUND_TRIP, counts), ()
+    if folder is not None and source not in shipped:
+        with naming(name):
+            Reach(scenario=folder, allowed=allowed).locate(name)
+    scenario = read_scenario(source, Reach(allowed=allowed))
+    scenario.load()
+    content = scenario.parse()
+    line = _find_line(content, source)
+    tables = {key: copy_tables(content[key]) for key in TABLES if content.get(key)}
+    for host in tables.get("host", {}).values():
+        if host.get("via") == [line]:
+            host["via"] = [LINE]
+    return read_tables(tables, round_trip, find_scenario(source)[1].parent, allowed)
+
+
+def _find_line(content: Mapping[str, Any], source: str) -> str:
+    """Give the name of a scenario's only link, a cable line with one modem."""
+    links = content.get("link", {})
+    if len(links) != 1:
+        raise InputError(
+            f"{source}: expected flows on a single cable line, found the links"
+            f" {join_names(list(links))}"
+        )
+    ((name, link),) = links.items()
+    if "docsis" not in link:
+        raise InputError(
+            f'{source}: expected flows on a cable line (docsis), found the link "{name}"'
+            f" ({next(iter(link), '')})"
+        )
+    if modems := link["docsis"].get("modem"):
+        raise InputError(
+            f"{source}: expected flows behind a single modem, found link.{name}.docsis.modem"
+            f" ({', '.join(modems)})"
+        )
+    return str(name)
+
+
+def read_tables(
+    tables: Mapping[str, Any],
+    round_trip: RoundTrip | None,
+    folder: Path,
+    allowed: tuple[Path, ...] = (),
+) -> Traffic:
+    """Make people of the tables ``flow``, ``host`` and ``tcp`` of a file.
+
+    What must hold follows from the applications; there should be the most goodput of all transfers
+    upstream.
+
+    Parameters
+    ----------
+    round_trip, allowed
+        As of `read_traffic`.
+    folder
+        Of the file: the traces that flows replay are in it or below.
+
+    Raises
+    ------
+    InputError
+        Beginning with the path of a key, such as ``flow.call.rtt``.
+    """
+    reach = Reach(scenario=folder, allowed=allowed)
+    places = {}
+    for name in _list_files(tables):
+        with naming(f"flow: {name}"):
+            places[name] = str(reach.locate(name))
+    tables = {key: _place(table, places) for key, table in tables.items()}
+    _check_hosts(tables.get("host", {}))
+    flows, resolved = tables.get("flow", {}), _resolve(tables)
+    applications = {name: name_application(flow) for name, flow in resolved.items()}
+    if round_trip is not None:
+        distant = list_applications("distant")
+        flows = {
+            name: {**flow, "rtt": round_trip} if applications[name] in distant else flow
+            for name, flow in flows.items()
+        }
+    bulk = list_applications("bulk")
+    uploads = [
+        f"{name}.goodput"
+        for name, flow in resolved.items()
+        if applications[name] in bulk and flow.get("direction") == "up"
+    ]
+    people = People(
+        copy_tables(flows),
+        _list_all_demands(resolved),
+        f"most {' + '.join(uploads)}" if uploads else "",
+        {key: copy_tables(tables[key]) for key in TABLES[1:] if tables.get(key)},
+    )
+    return people, tuple(map(Path, places.values()))
+
+
+def _list_files(tables: Mapping[str, Any]) -> list[str]:
+    """List the files that flows name; none where the tables cannot be read."""
+    from headend import _engine
+
+    text = read_scenario({"link": {LINE: {"docsis": {}}}, **tables})
+    try:
+        needed = _engine.required_files(text.content, format=text.format, overrides=[])
+    except _engine.ScenarioError:
+        return []
+    return [name for name, _, _ in needed]
+
+
+def _place(value: Any, places: Mapping[str, str]) -> Any:
+    """Copy tables, with the paths of files in place of their names."""
+    if isinstance(value, Mapping):
+        return {key: _place(own, places) for key, own in value.items()}
+    if isinstance(value, list):
+        return [_place(own, places) for own in value]
+    return places.get(value, value) if isinstance(value, str) else value
+
+
+def _check_hosts(hosts: Any) -> None:
+    """Refuse hosts that are behind something else than the line of the tier."""
+    for name, host in hosts.items() if isinstance(hosts, Mapping) else ():
+        via = host.get("via") if isinstance(host, Mapping) else None
+        if via and via != [LINE]:
+            raise InputError(
+                f'host.{name}.via: expected ["{LINE}"], the line of the tier, found'
+                f" {write_value(via, '')}"
+            )
+
+
+def _resolve(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the flows with all defaults, in the order in which they are written."""
+    reach = Reach(allowed=tuple(map(Path, _list_files(tables))))
+    try:
+        loaded = read_scenario({"link": {LINE: {"docsis": {}}}, **tables}, reach).load()
+    except InputError as error:
+        raise InputError(str(error).removeprefix("scenario: ")) from error
+    flows = json.loads(loaded.scenario.resolved_json())["flow"]
+    return {name: flows[name] for name in tables.get("flow", {})}
+
+
+# Round-trip times.
+
+#: Between the ends of a range.
+_TO = re.compile(r"\s+to\s+|\s*\.\.\s*|\s*–\s*|(?<=\w)\s*-\s*(?=[0-9])")
+
+#: A number without a unit, which has that of the other end.
+_BARE = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
+
+#: What the engine's errors begin with.
+_PLACE = re.compile(r"scenario: flow\.probe\.rtt(?:\.([\w.]+))?")
+
+
+def read_round_trip(value: Any) -> RoundTrip:
+    """Read ``--rtt``.
+
+    Parameters
+    ----------
+    value
+        ``20 ms``, ``20 ms to 100 ms`` (evenly), a city of CM-GL-Buffer, Appendix I, such as
+        ``boston``, ``all`` for all three, or a table as in a scenario.
+
+    Raises
+    ------
+    InputError
+        Without saying where it is written.
+
+    Examples
+    --------
+    >>> read_round_trip("20 to 100 ms"), read_round_trip("Boston"), read_round_trip("35 ms")
+    ({'from': '20 ms', 'to': '100 ms'}, {'sites': 'boston'}, '35 ms')
+    """
+    found = _read_round_trip(value)
+    probe = {"application": "ping", "rtt": found}
+    try:
+        read_scenario({"link": {"line": {"docsis": {}}}, "flow": {"probe": probe}}).load()
+    except InputError as error:
+        match = _PLACE.match(str(error))
+        reason = str(error)[match.end() :].lstrip(": ") if match else str(error)
+        raise InputError(f"{match[1]}: {reason}" if match and match[1] else reason) from error
+    return found
+
+
+def _read_round_trip(value: Any) -> RoundTrip:
+    if isinstance(value, Mapping):
+        return value
+    cities = _list_cities()
+    expected = (
+        'expected a time such as "40 ms", two such as "20 ms to 100 ms",'
+        f" or a city ({', '.join(cities)})"
+    )
+    if not isinstance(value, str):
+        raise InputError(f"{expected}, found {json.dumps(value, default=str)}")
+    text = value.strip().replace("µ", "u")
+    if text.startswith("{"):
+        try:
+            table = parse_toml(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(
+                f'{expected}, or a table such as {{ sites = "boston" }}, found "{text}"'
+            ) from error
+        return table if isinstance(table, Mapping) else {}
+    word = text.lower()
+    if word in cities:
+        return {"sites": word}
+    if not any(letter.isdigit() for letter in text):
+        raise InputError(f'{expected}, found "{value}"{suggest(word, cities)}')
+    ends = _TO.split(text)
+    if len(ends) == 2:
+        first, last = ends
+        unit = last.lstrip("0123456789. ")
+        return {"from": f"{first} {unit}" if _BARE.fullmatch(first) else first, "to": last}
+    return text
+
+
+@functools.cache
+def _list_cities() -> tuple[str, ...]:
+    """List the cities whose distances to popular sites are known, and the word for all of them."""
+    from headend import _engine
+
+    place = json.loads(_engine.schema())["$defs"]["Place"]
+    forms = place.get("oneOf", [place])
+    return tuple(
+        sorted(name for form in forms for name in (form.get("enum") or [form.get("const")]))
+    )

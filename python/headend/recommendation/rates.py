@@ -8,8 +8,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from headend.errors import InputError, suggest
-from headend.recommendation.tier import DOWNSTREAM_FACTOR, LINE, Tier
+from headend.errors import InputError, naming, suggest
+from headend.recommendation.tier import LINE, Tier
+from headend.results.folder import name_folders
 from headend.scenario.source import read_scenario
 from headend.text.quantity import UNITS, format_quantity, parse_quantity
 
@@ -22,13 +23,19 @@ _FIRST = "docsis30"
 #: No tier is slower, in bit/s.
 LEAST_RATE = 64e3
 
-#: The share of the channel's rate that a tier has downstream where ten times upstream are more.
+#: How much faster downstream is where nobody says.
+DOWNSTREAM_FACTOR = 10
+
+#: The share of the channel's rate that a tier has downstream where that is less.
 _OF_CHANNEL = 0.9
 
 #: Other spellings of rates.
 _SPELLED = re.compile(
     r"([0-9]+\.?[0-9]*|\.[0-9]+)\s*([kmg])(?:bps|bit|bits|b|bit/s|bits/s|b/s)?", re.IGNORECASE
 )
+
+#: The end of a rate in a name: ``5 Mbit/s`` is ``5M`` in that of a file.
+_BIT_RATE = re.compile(r"(?<=\d)\s*([kMG]?)bit/s")
 
 #: The engine's warning of a rate that the channel has not got.
 _CARRIES = re.compile(rf"link\.{LINE}\.docsis\.(\w+)\.rate is .*, and the channel carries ([^:]+):")
@@ -51,7 +58,7 @@ def read_preset(name: object) -> str:
     headend.errors.InputError: modems of docsis20 have neither Buffer Control nor AQM; expected
     docsis30 or docsis31
     """
-    known = list_presets()
+    known = _list_presets()
     able = known[known.index(_FIRST) :]
     expected = " or ".join(able)
     if not isinstance(name, str) or name not in known:
@@ -65,7 +72,7 @@ def read_preset(name: object) -> str:
 
 
 @functools.cache
-def list_presets() -> tuple[str, ...]:
+def _list_presets() -> tuple[str, ...]:
     """List the generations of modems that the engine knows, the oldest first."""
     from headend import _engine
 
@@ -103,7 +110,11 @@ def read_rate(text: object, way: str, preset: str) -> float:
     try:
         rate = float(round(parse_quantity(text, "rate").value))
     except ValueError as error:
-        raise InputError(f"{error}{_suggest_rate(text)}") from error
+        match, hint = _SPELLED.fullmatch(text.strip()), ""
+        if match:
+            unit = {"k": "kbit/s", "m": "Mbit/s", "g": "Gbit/s"}[match[2].lower()]
+            hint = f'; did you mean "{match[1]} {unit}"?'
+        raise InputError(f"{error}{hint}") from error
     if rate < LEAST_RATE:
         least = format_quantity(LEAST_RATE, "rate")
         raise InputError(f'expected a rate of {least} or more, found "{text}"')
@@ -114,15 +125,6 @@ def read_rate(text: object, way: str, preset: str) -> float:
             f' {format_quantity(most, "rate")} at most, found "{text}"'
         )
     return rate
-
-
-def _suggest_rate(text: str) -> str:
-    """Give the end of an error about a rate in another spelling, such as ``5 Mbps`` or ``5M``."""
-    match = _SPELLED.fullmatch(text.strip())
-    if match is None:
-        return ""
-    unit = {"k": "kbit/s", "m": "Mbit/s", "g": "Gbit/s"}[match[2].lower()]
-    return f'; did you mean "{match[1]} {unit}"?'
 
 
 def suppose_downstream(upstream: float, preset: str) -> float:
@@ -146,14 +148,7 @@ def write_rate(rate: float) -> str:
 
 
 def make_tiers(upstream: Sequence[str], downstream: Sequence[str], preset: str) -> list[Tier]:
-    """Make a tier of each upstream rate.
-
-    Parameters
-    ----------
-    upstream, downstream
-        The values of the options; as many downstream as upstream, or one for all, or none.
-    preset
-        The generation of their modems.
+    """Make a tier of each upstream rate; downstream has as many, one for all, or none.
 
     Raises
     ------
@@ -167,45 +162,25 @@ def make_tiers(upstream: Sequence[str], downstream: Sequence[str], preset: str) 
             f"--downstream: expected as many as --upstream ({len(upstream)}), one for all tiers, or"
             f" none, found {len(downstream)}"
         )
-    ups = [_read_option("upstream", text, preset) for text in upstream]
-    downs = [_read_option("downstream", text, preset) for text in downstream]
+    with naming("--upstream"):
+        ups = [read_rate(text, "upstream", preset) for text in upstream]
+    with naming("--downstream"):
+        downs = [read_rate(text, "downstream", preset) for text in downstream]
     downs = downs * len(ups) if len(downs) == 1 else downs
     pairs = list(zip(ups, downs or [suppose_downstream(up, preset) for up in ups], strict=True))
     if twice := next((pair for pair, count in Counter(pairs).items() if count > 1), None):
         raise InputError(f"--upstream {write_rate(twice[0])}: this tier is there twice")
-    return [
-        Tier(name, up, down, _write_link(up, down, preset))
-        for name, (up, down) in zip(_name_tiers(pairs), pairs, strict=True)
-    ]
-
-
-def _read_option(way: str, text: str, preset: str) -> float:
-    try:
-        return read_rate(text, way, preset)
-    except InputError as error:
-        raise InputError(f"--{way}: {error}") from error
-
-
-def _write_link(up: float, down: float, preset: str) -> dict[str, object]:
-    return {
-        "preset": preset,
-        "upstream": {"rate": write_rate(up)},
-        "downstream": {"rate": write_rate(down)},
-    }
-
-
-def _name_tiers(pairs: Sequence[tuple[float, float]]) -> list[str]:
-    """Name tiers after their upstream rate, or both rates if several share it: ``5/50 Mbit/s``."""
-    shared = Counter(up for up, _ in pairs)
-    names = []
-    for pair in pairs:
-        up, down = map(write_rate, pair)
-        if shared[pair[0]] > 1:
-            number, _, unit = up.partition(" ")
-            names.append(f"{number}/{down}" if down.endswith(f" {unit}") else f"{up} / {down}")
-        else:
-            names.append(up)
-    return names
+    tiers = []
+    for up, down in pairs:
+        rates = {"upstream": write_rate(up), "downstream": write_rate(down)}
+        name = rates["upstream"]
+        if ups.count(up) > 1:  # named after both rates, such as 5/50 Mbit/s
+            number, _, unit = name.partition(" ")
+            own = rates["downstream"]
+            name = f"{number}/{own}" if own.endswith(f" {unit}") else f"{name} / {own}"
+        link = {"preset": preset, **{way: {"rate": rate} for way, rate in rates.items()}}
+        tiers.append(Tier(name, up, down, link))
+    return tiers
 
 
 def shorten_rate(rate: float) -> str:
@@ -218,3 +193,14 @@ def shorten_rate(rate: float) -> str:
     """
     number, _, unit = write_rate(rate).partition(" ")
     return f"{number}{unit.removesuffix('bit/s')}"
+
+
+def name_files(tiers: Sequence[Tier]) -> list[str]:
+    """Give each tier a name for its files: a rate without its unit's end, in safe characters.
+
+    Examples
+    --------
+    >>> name_files([Tier(name, 1e6, 1e7, {}) for name in ("5 Mbit/s", "gold plus")])
+    ['5M', 'gold-plus']
+    """
+    return name_folders([_BIT_RATE.sub(r"\1", tier.name) for tier in tiers])

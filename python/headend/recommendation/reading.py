@@ -10,20 +10,28 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from headend.design.seeds import choose_seeds
-from headend.errors import InputError, suggest, take_path
+from headend.errors import InputError, naming, suggest, take_path
 from headend.files import read_bytes
 from headend.modem_file.reading import is_text
-from headend.recommendation.conditions import read_objective
-from headend.recommendation.feature import CHOOSABLE, Feature
-from headend.recommendation.judging import list_vocabularies, read_tier_wish
+from headend.recommendation.candidate import CHOOSABLE, Feature
+from headend.recommendation.conditions import (
+    list_vocabularies,
+    read_objective,
+    read_tier_wish,
+)
 from headend.recommendation.line import read_modem_tier
-from headend.recommendation.people import make_people
+from headend.recommendation.people import (
+    RoundTrip,
+    Traffic,
+    make_people,
+    read_round_trip,
+    read_tables,
+    read_traffic,
+)
 from headend.recommendation.rates import PRESET, make_tiers, read_preset, shorten_rate
 from headend.recommendation.request import SEEDS, Request
-from headend.recommendation.round_trip import read_round_trip
 from headend.recommendation.tier import LINE, Tier
 from headend.recommendation.tiers_file import TiersFile, is_tiers, parse_toml, read_tiers_file, show
-from headend.recommendation.traffic import Traffic, read_tables, read_traffic
 from headend.scenario.library import refuse_standard_input
 from headend.scenario.reach import read_allowed
 from headend.scenario.source import LARGEST_SCENARIO_BYTES, Overrides
@@ -71,38 +79,18 @@ def read_request(
 
     Parameters
     ----------
-    sources
-        A file of tiers (TOML), or modems' configuration files, a tier each.
-    upstream, downstream
-        Rates of tiers; as many downstream as upstream, or one for all, or none: ten times upstream,
-        but no more than nine tenths of what the channel carries.
-    preset
-        The generation of the modems: ``docsis30`` or ``docsis31``, which is the default.
-    traffic
-        The people: a list such as ``call, game, 2 uploads``, or the name or path of a scenario
-        whose flows they are.
-    rtt
-        How far the servers of transfers and pages are: a time, ``20 ms to 100 ms``, or a city of
-        Appendix I.
-    may_set
-        What may be set, each a name or several with commas between them.
-    expect
-        Conditions, in place of those of the people.
-    prefer
-        ``most`` or ``least`` of a quantity, in place of the people's own objective.
-    seeds
-        How many, or which.
+    sources, upstream, downstream, preset, traffic, rtt, may_set, expect, prefer, seeds, allow_files
+        As of `headend.recommend`.
     overrides
         What all points share besides.
-    allow_files
-        Files and folders from which traces may be read besides.
 
     Raises
     ------
     InputError
         In one line that begins with the option, or with the file and the key.
     """
-    given = None if preset is None else _name("--preset", read_preset, preset)
+    with naming("--preset"):
+        given = None if preset is None else read_preset(preset)
     allowed = read_allowed([take_path(path, "allow_files") for path in allow_files])
     file, tiers, notes = _read_sources(sources, given, allowed)
     if file and (upstream or downstream):
@@ -123,18 +111,18 @@ def read_request(
         options.locate("may_set", "--may-set", may_set, lambda: _check_features(features, tiers))
     round_trip = options.read("rtt", "--rtt", rtt, read_round_trip)
     _refuse_taken(overrides)
-    found = _read_people(options, traffic, round_trip, allowed)
+    people, files = _read_people(options, traffic, round_trip, allowed)
     request = Request(
         name=_clean(file.path.stem) if file else name_tiers(tiers),
         tiers=tuple(tiers),
-        people=found.people,
+        people=people,
         features=features or CHOOSABLE,
         expect=tuple(expect) or tuple(file.expect.values() if file else ()),
         prefer=options.read("prefer", "--prefer", prefer, read_objective) or "",
         seeds=options.read("seeds", "--seeds", seeds, _read_seeds) or SEEDS,
         title=file.title if file else "",
         overrides=tuple(overrides),
-        allowed=(*allowed, *found.files),
+        allowed=(*allowed, *files),
         notes=tuple(dict.fromkeys(notes)),
     )
     instead = {"traffic": traffic, "expect": expect or None, "prefer": prefer}
@@ -168,13 +156,6 @@ class _Options:
             raise InputError(f"{option}: {error}") from error
 
 
-def _name(where: str, read: Callable[[Any], _Value], value: Any) -> _Value:
-    try:
-        return read(value)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
-
-
 def _read_sources(
     sources: Sequence[str | Path], preset: str | None, allowed: tuple[Path, ...]
 ) -> tuple[TiersFile | None, list[Tier], list[str]]:
@@ -194,9 +175,9 @@ def _read_sources(
                 )
             file = read_tiers_file(path, preset, allowed)
             return file, list(file.tiers), list(file.notes)
-        read = read_modem_tier(path, preset or PRESET)
-        tiers.append(read.tier)
-        notes += read.notes
+        tier, own = read_modem_tier(path, preset or PRESET)
+        tiers.append(tier)
+        notes += own
     return None, tiers, notes
 
 
@@ -241,29 +222,23 @@ def _refuse_twins(tiers: Sequence[Tier]) -> None:
 
 def _read_features(value: Any) -> tuple[Feature, ...]:
     """Read names of features, in lists or with commas between them."""
-    texts = [value] if isinstance(value, str) else value
+    texts, known = [value] if isinstance(value, str) else value, ", ".join(CHOOSABLE)
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
-        raise InputError(f"expected names such as {_list_features()}, found {show(value)}")
+        raise InputError(f"expected names such as {known}, found {show(value)}")
     words = [word.strip() for text in texts for word in text.split(",")]
+    if not all(words) or not words:
+        raise InputError(f"expected names such as {known}, found nothing")
     found = set()
     for word in words:
         spelled = re.sub(r"[\s_]+", "-", word.lower())
         if spelled == Feature.TODAY:
             raise InputError(
-                f'"{word}" is what the tiers have, which is always compared; expected'
-                f" {_list_features()}"
+                f'"{word}" is what the tiers have, which is always compared; expected {known}'
             )
         if spelled not in _FEATURES:
-            told = f'nothing is called "{word}"{suggest(spelled, _FEATURES)}' if word else ""
-            raise InputError(told or f"expected names such as {_list_features()}, found nothing")
+            raise InputError(f'nothing is called "{word}"{suggest(spelled, _FEATURES)}')
         found.add(_FEATURES[spelled])
-    if not found:
-        raise InputError(f"expected names such as {_list_features()}, found nothing")
     return tuple(own for own in CHOOSABLE if own in found)
-
-
-def _list_features() -> str:
-    return ", ".join(CHOOSABLE)
 
 
 def _check_features(features: Sequence[Feature], tiers: Sequence[Tier]) -> None:
@@ -288,7 +263,7 @@ def _read_seeds(value: Any) -> tuple[int, ...]:
 def _read_people(
     options: _Options,
     traffic: str | None,
-    round_trip: str | Mapping[str, Any] | None,
+    round_trip: RoundTrip | None,
     allowed: tuple[Path, ...],
 ) -> Traffic:
     file = options.file
@@ -309,20 +284,13 @@ def _read_people(
     found = options.read("traffic", "--traffic", traffic, read)
     if found:
         return found
-    return Traffic(make_people() if round_trip is None else make_people(round_trip=round_trip))
+    return make_people() if round_trip is None else make_people(round_trip=round_trip), ()
 
 
 def _check(request: Request, file: TiersFile | None, given: Collection[str]) -> None:
     """Refuse what cannot be asked of the tiers, before anything is run.
 
-    Parameters
-    ----------
-    request
-        The request.
-    file
-        The file of tiers that it is of.
-    given
-        The options that take the place of the file's.
+    Errors name a key of the file of tiers, unless an option takes its place (``given``).
     """
     for tier in request.tiers:
         # Candidates of one feature have the same queues.
@@ -366,7 +334,11 @@ def name_tiers(tiers: Sequence[Tier]) -> str:
     '5M-10M'
     """
     shared = Counter(tier.upstream for tier in tiers)
-    words = [_shorten(tier, is_shared=shared[tier.upstream] > 1) for tier in tiers]
+    words = []
+    for tier in tiers:
+        up, down = shorten_rate(tier.upstream), shorten_rate(tier.downstream)
+        own = f"{up}_{down}" if shared[tier.upstream] > 1 else up
+        words.append(tier.name if tier.file else own)
     if len(words) > _NAMED:
         words = [*words[: _NAMED - 1], f"and-{len(words) - _NAMED + 1}-more"]
     return _clean("-".join(words))
@@ -375,10 +347,3 @@ def name_tiers(tiers: Sequence[Tier]) -> str:
 def _clean(name: str) -> str:
     """Write a name as that of a file."""
     return re.sub(r"[^\w.-]+", "_", name).strip("._-")[:_LONGEST].rstrip("._-") or "tiers"
-
-
-def _shorten(tier: Tier, *, is_shared: bool) -> str:
-    if tier.file:
-        return tier.name
-    up, down = shorten_rate(tier.upstream), shorten_rate(tier.downstream)
-    return f"{up}_{down}" if is_shared else up

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headend.recommendation.candidate import Candidate, list_candidates
-from headend.recommendation.feature import CHOOSABLE, Feature
+from headend.analysis.criteria import Criteria, read_preferences
+from headend.recommendation.candidate import CHOOSABLE, Candidate, Feature, list_candidates
 from headend.recommendation.people import People, make_people
 from headend.recommendation.tier import LINE, Tier
-from headend.scenario.source import Overrides
-from headend.sweeps.wish import Wish, read_preferences
+from headend.scenario.reach import Reach
+from headend.scenario.source import Overrides, Text, read_scenario
 
 #: Seeds by default.
 SEEDS = (1, 2, 3, 4, 5)
@@ -29,20 +29,12 @@ class Request:
     ----------
     name
         What the results are called.
-    tiers
-        The tiers, in the order of the rows.
-    people
-        Those behind the line.
-    features
-        What may be set.
     expect
         What must hold in place of the people's own conditions, in the words of ``[expect]``; a
         bound on a rate can be a share of the line's rate.
     prefer
         What there should be most or least of in place of the people's own objective, such as
         ``most upload.goodput``.
-    seeds
-        Which.
     title
         A question, or empty.
     overrides
@@ -76,7 +68,7 @@ class Request:
         return self.prefer or self.people.objective
 
     @property
-    def demands(self) -> Wish:
+    def demands(self) -> Criteria:
         """The people's own conditions and objective, also where others are asked for."""
         own = self.people
         return read_preferences([*own.conditions, *filter(None, [own.objective])], {})
@@ -84,6 +76,12 @@ class Request:
     def list_candidates(self, tier: Tier) -> list[Candidate]:
         """List what is tried for a tier."""
         return list_candidates(tier, self.features)
+
+    def read_text(self, tier: Tier, candidate: Candidate) -> Text:
+        """Give the scenario of one setting as text."""
+        typed = frozenset(f"{path}={value}" for path, value in self.overrides)
+        scenario = self.write_scenario(tier, candidate)
+        return read_scenario(scenario, Reach(typed=typed, allowed=self.allowed))
 
     def write_scenario(self, tier: Tier, candidate: Candidate) -> dict[str, Any]:
         """Give the scenario of one setting, without what must hold."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 #: The name of the line in the scenarios.
 LINE = "cable"
-
-#: How much faster downstream is where nobody says.
-DOWNSTREAM_FACTOR = 10
 
 
 @dataclass(frozen=True)
@@ -49,27 +46,12 @@ class Tier:
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it; `from_dict` makes the same tier of it."""
-        return {
-            "name": self.name,
-            "upstream": self.upstream,
-            "downstream": self.downstream,
-            "link": copy_tables(self.link),
-            "today": None if self.today is None else copy_tables(self.today),
-            "file": None if self.file is None else str(self.file),
-        }
+        return {**asdict(self), "file": self.file and str(self.file)}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Tier:
         """Make a tier of what `to_dict` gave."""
-        file = content["file"]
-        return cls(
-            name=content["name"],
-            upstream=content["upstream"],
-            downstream=content["downstream"],
-            link=content["link"],
-            today=content["today"],
-            file=None if file is None else Path(file),
-        )
+        return cls(**{**content, "file": content["file"] and Path(content["file"])})
 
 
 def copy_tables(value: Any) -> Any:

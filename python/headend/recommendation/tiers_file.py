@@ -29,9 +29,10 @@ from pathlib import Path
 from typing import Any
 
 from headend.design.place import add_line, find_second
-from headend.errors import InputError, find_near, suggest
+from headend.errors import InputError, find_near, naming, suggest
 from headend.files import parse_toml as load_toml
 from headend.recommendation.line import load_line, read_modem_tier, split_line
+from headend.recommendation.people import TABLES
 from headend.recommendation.rates import (
     PRESET,
     read_preset,
@@ -40,7 +41,6 @@ from headend.recommendation.rates import (
     write_rate,
 )
 from headend.recommendation.tier import LINE, Tier, copy_tables
-from headend.recommendation.traffic import TABLES
 from headend.scenario.reach import Reach
 from headend.scenario.source import read_text, write_value
 from headend.text.reveal import reveal_line
@@ -59,25 +59,7 @@ _PLACE = f"scenario: link.{LINE}.docsis."
 
 @dataclass(frozen=True)
 class TiersFile:
-    """The content of a file of tiers.
-
-    Parameters
-    ----------
-    path
-        The file.
-    tiers
-        Its tiers.
-    title
-        A question, or empty.
-    options
-        The values of options, as they are written.
-    people
-        The tables ``flow``, ``host`` and ``tcp``.
-    expect
-        Conditions by their names.
-    notes
-        What is to be known of modems' files.
-    """
+    """The content of a file of tiers: options as they are written, and conditions by name."""
 
     path: Path
     tiers: tuple[Tier, ...]
@@ -93,13 +75,7 @@ class TiersFile:
 
 
 def parse_toml(path: Path, text: str) -> dict[str, Any]:
-    """Read TOML.
-
-    Raises
-    ------
-    InputError
-        Beginning with the path.
-    """
+    """Read TOML; errors begin with the path."""
     try:
         return load_toml(text)
     except tomllib.TOMLDecodeError as error:
@@ -122,21 +98,14 @@ def is_tiers(content: Mapping[str, Any]) -> bool:
 def read_tiers_file(
     path: Path, preset: str | None = None, allowed: tuple[Path, ...] = ()
 ) -> TiersFile:
-    """Read a file of tiers.
+    """Read a file of tiers; errors have the path, the key and the line.
 
     Parameters
     ----------
-    path
-        The file.
     preset
         The generation of all modems, in place of what the file says.
     allowed
         Files and folders from which may be read besides that of the file.
-
-    Raises
-    ------
-    InputError
-        With the path, the key and the line.
     """
     content = parse_toml(path, read_text(path, "file of tiers"))
     try:
@@ -184,10 +153,8 @@ def _read(path: Path, content: Mapping[str, Any], preset: str | None, reach: Rea
 def _read_preset(table: Mapping[str, Any], where: str, default: str) -> str:
     if "preset" not in table:
         return default
-    try:
+    with naming(where):
         return read_preset(table["preset"])
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
 
 
 def _read_people(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -216,7 +183,7 @@ def _read_expect(table: Any) -> dict[str, str]:
 
 def _read_tier(
     reach: Reach, name: str, table: Any, preset: str | None, general: str
-) -> tuple[Tier, tuple[str, ...]]:
+) -> tuple[Tier, list[str]]:
     """Read one tier, and the notes on its modem's file."""
     where = f"tier.{name}"
     if not name.strip() or reveal_line(name) != name:
@@ -236,54 +203,40 @@ def _read_tier(
         file = table["modem"]
         if not isinstance(file, str) or not file.strip():
             raise InputError(f"{where}.modem: expected the path of a file, found {show(file)}")
-        try:
+        with naming(f"{where}.modem: {file}"):
             path = reach.locate(file)
-        except InputError as error:
-            raise InputError(f"{where}.modem: {file}: {error}") from error
-        try:
-            read = read_modem_tier(path, own, name)
-        except InputError as error:
-            raise InputError(f"{where}.modem: {error}") from error
-        return read.tier, read.notes
+        with naming(f"{where}.modem"):
+            return read_modem_tier(path, own, name)
     if "upstream" not in table:
         raise InputError(
             f'{where}: missing key "upstream" (or modem): its rate, such as "5 Mbit/s"'
         )
-    return _make_tier(name, table, own), ()
-
-
-def _make_tier(name: str, table: Mapping[str, Any], preset: str) -> Tier:
-    """Make a tier of its rates, or of the keys of its service flows."""
-    where = f"tier.{name}"
-    line = {way: _read_way(table, way) for way in ("upstream", "downstream")}
-    up = _read_rate(line["upstream"], f"{where}.upstream", "upstream", preset)
-    line["upstream"]["rate"] = write_rate(up)
-    down = suppose_downstream(up, preset)
+    line = {}
+    for way in ("upstream", "downstream"):  # a rate each, or the keys of a service flow
+        value = table.get(way, {})
+        line[way] = copy_tables(value) if isinstance(value, Mapping) else {"rate": value}
+    up = _read_rate(line["upstream"], f"{where}.upstream", own)
+    down = suppose_downstream(up, own)
     if "downstream" in table:
-        down = _read_rate(line["downstream"], f"{where}.downstream", "downstream", preset)
+        down = _read_rate(line["downstream"], f"{where}.downstream", own)
     line["downstream"]["rate"] = write_rate(down)
-    whole = {"preset": preset, **line}
+    whole = {"preset": own, **line}
     try:
         load_line(whole)
     except InputError as error:
         raise InputError(str(error).replace(_PLACE, f"{where}.", 1)) from error
     stays, today = split_line(whole)
-    has_today = any(today.values())
-    return Tier(name, up, down, stays, today if has_today else None)
+    return Tier(name, up, down, stays, today if any(today.values()) else None), []
 
 
-def _read_way(table: Mapping[str, Any], way: str) -> dict[str, Any]:
-    value = table.get(way, {})
-    return copy_tables(value) if isinstance(value, Mapping) else {"rate": value}
-
-
-def _read_rate(table: Mapping[str, Any], where: str, way: str, preset: str) -> float:
+def _read_rate(table: dict[str, Any], where: str, preset: str) -> float:
+    """Read the rate of a direction, and write it to its table with its usual unit."""
     if "rate" not in table:
         raise InputError(f'{where}: missing key "rate", such as rate = "5 Mbit/s"')
-    try:
-        return read_rate(table["rate"], way, preset)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from error
+    with naming(where):
+        rate = read_rate(table["rate"], where.rpartition(".")[2], preset)
+    table["rate"] = write_rate(rate)
+    return rate
 
 
 def show(value: Any) -> str:

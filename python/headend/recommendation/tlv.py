@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from headend.modem_file import document as decoded
 from headend.modem_file.classifying import CLASSIFIERS, Classifier
+from headend.modem_file.diff import compare_leaves, list_leaves
 from headend.modem_file.document import END, PAD, Document
 from headend.modem_file.settings import Bundle, Settings, read_settings
-from headend.modem_file.words import DIRECTIONS, write_name, write_size, write_value
+from headend.modem_file.table import find_name
+from headend.modem_file.words import DIRECTIONS, write_name, write_size
 from headend.text.wording import join_names, write_count
 
 #: TLVs within a service flow that say which queue it has: its buffer and its AQM.
@@ -79,15 +81,15 @@ def list_pins(document: Document) -> tuple[Tlv, ...]:
     """List the TLVs of the buffer and the AQM of the first upstream service flow."""
     flow = read_settings(document).list_flows("up")[0]
     return tuple(
-        Tlv(leaf.path, _join(names), write_setting(leaf))
-        for key, names, leaf in _list_leaves(flow.tlv)
+        Tlv(leaf.path, _name_leaf(leaf), write_setting(leaf))
+        for key, leaf in list_leaves(flow.tlv)
         if _first(key) in QUEUE
     )
 
 
 def write_setting(tlv: decoded.Tlv) -> str:
     """Write a value in words: sizes in bytes too, enumerated numbers with their meaning."""
-    told = write_value(tlv.shown, tlv.hex)
+    told = tlv.words
     if tlv.meaning:
         return f"{told} ({tlv.meaning})"
     if told.endswith("iB") and tlv.number is not None:
@@ -99,20 +101,18 @@ def _compare_bundle(was: Bundle | None, now: Bundle, has_defaults: bool = False)
     if was is None:
         yield Tlv(now.path, now.name, _tell_leaves(now.tlv))
         return
-    olds = {key: (names, leaf) for key, names, leaf in _list_leaves(was.tlv)}
-    news = {key: (names, leaf) for key, names, leaf in _list_leaves(now.tlv)}
-    found: list[tuple[str, Tlv]] = []
-    for key, (names, leaf) in news.items():
-        before = olds.get(key)
-        if before is None or before[1].hex != leaf.hex:
-            is_new = before is None or (has_defaults and _first(key) in QUEUE)
-            own = Tlv(leaf.path, _join(names), write_setting(leaf), is_new)
-            found.append((key, own))
-    for key, (names, _) in olds.items():
-        if key not in news and not (has_defaults and _first(key) in QUEUE):
-            own = Tlv(f"{now.path}.{key}", _join(names), REMOVED, is_new=False)
-            found.append((key, own))
-    yield from (own for _, own in sorted(found, key=lambda one: _first(one[0])))
+    found: list[tuple[int, Tlv]] = []
+    for key, old, leaf in compare_leaves(was.tlv, now.tlv):
+        first = _first(key)
+        is_default = has_defaults and first in QUEUE
+        if leaf:
+            is_new = old is None or is_default
+            own = Tlv(leaf.path, _name_leaf(leaf), write_setting(leaf), is_new)
+            found.append((first, own))
+        elif old and not is_default:
+            own = Tlv(f"{now.path}.{key}", _name_leaf(old), REMOVED, is_new=False)
+            found.append((first, own))
+    yield from (own for _, own in sorted(found, key=lambda one: one[0]))
 
 
 def _compare_classifiers(old: Settings, new: Settings, way: str) -> Iterator[Tlv]:
@@ -125,17 +125,12 @@ def _compare_classifiers(old: Settings, new: Settings, way: str) -> Iterator[Tlv
         what = write_count(len(fresh), f"{DIRECTIONS[way]} classifier")
         yield Tlv(f"{number}", what, _tell_classifiers(fresh))
     raised = [
-        one
+        f"{known.priority} → {one.priority} of {one.reference}"
         for one in after
         if (known := before.get(one.reference)) and known.priority != one.priority
     ]
     if raised:
-        told = join_names(
-            [
-                f"{before[one.reference].priority} → {one.priority} of {one.reference}"
-                for one in raised
-            ]
-        )
+        told = join_names(raised)
         yield Tlv(f"{number}.{_PRIORITY}", "rule priority of the other classifiers", told, False)
 
 
@@ -160,26 +155,15 @@ def _compare_others(before: Document, after: Document) -> Iterator[Tlv]:
             one = mic or tlv
             value = write_setting(one) if one.nested is None else _tell_leaves(one)
             is_new = not any(own.type == tlv.type and own.path == tlv.path for own in olds)
-            yield Tlv(one.path, _name(one), value, is_new)
+            yield Tlv(one.path, one.called, value, is_new)
     for tlv in olds:
         if tlv.hex not in kept and not any(own.type == tlv.type for own in news):
-            yield Tlv(tlv.path, _name(tlv), REMOVED, is_new=False)
+            yield Tlv(tlv.path, tlv.called, REMOVED, is_new=False)
 
 
 def _tell_leaves(tlv: decoded.Tlv) -> str:
     """Write the values within a TLV by their types: ``.1 = 3, .40.1 = 0 (AQM on)``."""
-    return ", ".join(f".{key} = {write_setting(leaf)}" for key, _, leaf in _list_leaves(tlv))
-
-
-def _list_leaves(tlv: decoded.Tlv) -> Iterator[tuple[str, tuple[str, ...], decoded.Tlv]]:
-    """Give the values within a TLV: types below it, names down to them, and themselves."""
-    for inner in tlv.nested or ():
-        key = inner.path[len(tlv.path) + 1 :]
-        if inner.nested is None:
-            yield key, (_name(inner),), inner
-            continue
-        for further, names, leaf in _list_leaves(inner):
-            yield f"{key}.{further}", (_name(inner), *names), leaf
+    return ", ".join(f".{key} = {write_setting(leaf)}" for key, leaf in list_leaves(tlv))
 
 
 def _find(known: Iterable[Bundle], wanted: Bundle) -> Bundle | None:
@@ -200,14 +184,12 @@ def _first(key: str) -> int:
     return int(key.partition(".")[0].partition("[")[0])
 
 
-def _name(tlv: decoded.Tlv) -> str:
-    return write_name(tlv.name) if tlv.name else f"TLV {tlv.tlv}"
-
-
-def _join(names: Sequence[str]) -> str:
-    """Join the names down to a value: ``AQM latency target``, ``AQM disable``."""
-    name = ""
-    for own in names:
+def _name_leaf(leaf: decoded.Tlv) -> str:
+    """Name a value in a service flow by all names down to it, such as ``AQM latency target``."""
+    types, name = leaf.tlv.split("."), ""
+    for size in range(2, len(types) + 1):
+        path = ".".join(types[:size])
+        own = write_name(found) if (found := find_name(path)) else f"TLV {path}"
         around = name.removesuffix(" encodings")
         name = own if not around or own.startswith(around) else f"{around} {own}"
     return name

@@ -6,7 +6,6 @@ tier whose modems have a file gets that file with these TLVs in the place of its
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,19 +15,17 @@ from typing import TYPE_CHECKING
 from headend.errors import InputError
 from headend.modem_file.check import check
 from headend.modem_file.diff import diff
-from headend.modem_file.document import END, PAD, read_document
-from headend.modem_file.editing import carry_low_latency, carry_queue, write_document
+from headend.modem_file.document import END, read_document
+from headend.modem_file.editing import carry_low_latency, carry_queue
 from headend.modem_file.export import write_for
 from headend.modem_file.integrity import sign
 from headend.modem_file.reading import read_any_form
-from headend.recommendation.candidate import Candidate
+from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.deciding import Decision
-from headend.recommendation.feature import Feature
-from headend.recommendation.judging import read_text
+from headend.recommendation.rates import name_files
 from headend.recommendation.request import Request
 from headend.recommendation.tier import Tier
 from headend.recommendation.tlv import Tlv, compare_settings, list_pins
-from headend.results.folder import name_folders
 from headend.results.output import check_output, write_output
 from headend.scenario.modems import find_named, write_modems
 from headend.scenario.reach import Reach
@@ -36,7 +33,7 @@ from headend.scenario.source import read_scenario
 
 if TYPE_CHECKING:
     from headend.modem_file.finding import Finding
-    from headend.recommendation.record import RecommendationRecord
+    from headend.recommendation.result import Recommendation
 
 __all__ = ["Tlv", "Written", "list_paths", "list_tlvs", "tell_default", "write_files"]
 
@@ -121,19 +118,8 @@ def list_paths(tiers: Sequence[Tier], path: Path) -> list[Path]:
     return [path.with_name(f"{path.stem}-{name}{path.suffix}") for name in name_files(tiers)]
 
 
-def name_files(tiers: Sequence[Tier]) -> list[str]:
-    """Give each tier a name for its files: a rate without its unit's end, in safe characters.
-
-    Examples
-    --------
-    >>> name_files([Tier(name, 1e6, 1e7, {}) for name in ("5 Mbit/s", "gold plus")])
-    ['5M', 'gold-plus']
-    """
-    return name_folders([_shorten(tier.name) for tier in tiers])
-
-
 def write_files(
-    recommendation: RecommendationRecord,
+    recommendation: Recommendation,
     path: Path,
     secret: bytes | None = None,
     *,
@@ -191,11 +177,6 @@ def _find_recommended(decision: Decision) -> Candidate | None:
     return None if decision.recommended is None else decision.find(decision.recommended)
 
 
-def _shorten(name: str) -> str:
-    """Shorten rates in a name: ``5 Mbit/s`` is ``5M``."""
-    return re.sub(r"(?<=\d)\s*([kMG]?)bit/s", r"\1", name)
-
-
 def _make(
     request: Request, tier: Tier, candidate: Candidate, secret: bytes | None
 ) -> tuple[bytes, list[str]]:
@@ -228,7 +209,7 @@ def _export(
     request: Request, tier: Tier, candidate: Candidate, secret: bytes | None = None
 ) -> tuple[bytes, list[str]]:
     """Let the engine write the file of a setting, with its notes."""
-    text = read_text(request, tier, candidate)
+    text = request.read_text(tier, candidate)
     return write_for(text.load(request.overrides), secret=secret)
 
 
@@ -294,11 +275,10 @@ def _find_deviation(
 def _sign(content: bytes, secret: bytes | None, file: Path, *, is_padded: bool) -> bytes:
     """Compute the message integrity checks anew; pads to four bytes stay if there were any."""
     document = read_document(content)
-    places = [place for place, tlv in enumerate(document.tlvs) if tlv.type == END]
-    has_end = bool(places) and not document.rest
-    if is_padded and has_end and all(tlv.type == PAD for tlv in document.tlvs[places[0] + 1 :]):
-        bare = write_document(replace(document, tlvs=document.tlvs[: places[0] + 1]))
-        signed = sign(bare, secret, str(file))
+    end = document.get(END)
+    behind = content[end.offset + 1 :] if end else b"-"
+    if end and is_padded and not any(behind):
+        signed = sign(content[: end.offset + 1], secret, str(file))
         return signed + bytes(-len(signed) % 4)
     return sign(content, secret, str(file))
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
+from headend.engine.description import describe
 from headend.errors import InputError, refuse_argument, suggest
 from headend.text.quantity import format_quantity, parse_quantity
 
@@ -40,21 +41,6 @@ FRAMES = {
     "data_lost": "frame that does not arrive",
     "rts": "RTS",
     "rts_lost": "RTS that does not arrive",
-}
-
-#: Reasons for a discard, as the engine names them, in words.
-REASONS = {
-    "ack_thinned": "a newer acknowledgement made it superfluous",
-    "congested": "dropped by the AQM",
-    "corrupted": "damaged on the way",
-    "filtered": "forbidden by a classifier",
-    "flow_limit": "the flow's share is full",
-    "forced": "dropped by the AQM: the average queue is at its upper threshold",
-    "not_registered": "the modem is not registered yet",
-    "overlimit": "the buffer is full",
-    "retry_limit": "retries used up",
-    "service_flow_deleted": "its service flow was deleted",
-    "unresponsive": "the flow does not respond",
 }
 
 
@@ -246,9 +232,7 @@ def _tell(
     elif step == "marked":
         yield Moment(at, near, "marked CE", "packet")
     elif step == "discarded":
-        yield Moment(
-            at, near, f"discarded: {REASONS.get(row['detail'], row['detail'])}", "collision"
-        )
+        yield Moment(at, near, f"discarded: {describe().reasons[row['detail']].what}", "collision")
     elif step == "delivered":
         yield Moment(at, Lane.RECEIVER, "received", "packet")
 

@@ -1,7 +1,7 @@
 """The record of a run: its tables as Polars frames, its manifest, and its folder.
 
-Functions of higher packages analyse a record, such as the grades of its flows. `once` keeps their
-return values beside the record, since several callers need them.
+Functions of higher packages analyse a record, such as the grades of its flows; several callers need
+their values, which `cached_on_record` keeps beside the record.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Record:
     folder: Path | None = None
     wall_seconds: float | None = field(default=None, compare=False)
     capture: Capture | None = field(default=None, compare=False)
-    #: Return values of functions of this record, by function; see `once`.
-    found: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    #: Return values of functions of this record, by function; see `cached_on_record`.
+    cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -240,7 +240,7 @@ class Record:
         write_bytes(folder / MANIFEST, encode_json({**self.manifest, "label": self.label}))
 
 
-def once(find: Callable[[Record], Found]) -> Callable[[Record], Found]:
+def cached_on_record(find: Callable[[Record], Found]) -> Callable[[Record], Found]:
     """Call a function of a record once, and keep the value beside it for later calls.
 
     Parameters
@@ -250,7 +250,7 @@ def once(find: Callable[[Record], Found]) -> Callable[[Record], Found]:
 
     Examples
     --------
-    >>> @once
+    >>> @cached_on_record
     ... def count_tables(record):
     ...     print("counted")
     ...     return len(record.tables)
@@ -262,9 +262,9 @@ def once(find: Callable[[Record], Found]) -> Callable[[Record], Found]:
 
     @functools.wraps(find)
     def look(record: Record) -> Found:
-        if find not in record.found:
-            record.found[find] = find(record)
-        return record.found[find]  # type: ignore[no-any-return]
+        if find not in record.cache:
+            record.cache[find] = find(record)
+        return record.cache[find]  # type: ignore[no-any-return]
 
     return look
 

@@ -7,23 +7,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.answer import Answer
 from headend.comparison.board import NAME as FIGURES
 from headend.comparison.board import tabulate_figures
-from headend.comparison.caveats import warn_of_variants
-from headend.comparison.comparison import Variant, gather_variants, label_distinctly
+from headend.comparison.comparison import (
+    Variant,
+    gather_variants,
+    label_distinctly,
+)
 from headend.comparison.contrast import answer_comparison
-from headend.comparison.grid import Grid, find_grid
+from headend.comparison.grid import Grid, find_grid, name_choices
+from headend.comparison.notes import warn_of_variants
+from headend.design.varying import check_labels
 from headend.errors import InputError, refuse_unwritable, take_path
-from headend.pages.notebook import Presented
 from headend.results.export import export_results
-from headend.results.folder import MANIFEST, REPORT, create_folder, encode_json, name_folders
+from headend.results.folder import MANIFEST, REPORT, encode_json, name_folders
 from headend.results.record import RESULT_FORMAT, list_names_of, read_manifest
 from headend.results.scratch import write_bytes
 from headend.results.seal import SEALS, read_sealed
+from headend.running.keeping import Saved
 from headend.running.result import Result
 from headend.text.wording import list_names
 from headend.version import read_version
+from headend.wording.answer import Answer
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +43,7 @@ TAKEN = (MANIFEST, SEALS, REPORT, "figures")
 
 
 @dataclass(repr=False)
-class Comparison(Presented):
+class Comparison(Saved):
     """Several runs side by side."""
 
     results: list[Result]
@@ -111,16 +116,6 @@ class Comparison(Presented):
         """Warnings about the comparison, besides those of its runs."""
         return warn_of_variants(self.variants, self.missing_seeds)
 
-    def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
-        """Write one folder with a folder for each run and, unless told otherwise, one report."""
-        folder = take_path(folder, "folder")
-        with create_folder(folder, force=force) as fresh:
-            self.write_into(fresh)
-        self.folder = folder
-        if report:
-            self.report(folder / REPORT)
-        return folder
-
     def report(self, path: str | Path) -> Path:
         """Write the self-contained report over all runs."""
         from headend.pages.page import write_report
@@ -132,6 +127,28 @@ class Comparison(Presented):
             unfinished=self.unfinished,
             missing_seeds=self.missing_seeds,
         )
+
+    def rename(self, labels: Sequence[str]) -> None:
+        """Call the settings by other labels: one for each or, of a grid, for each choice.
+
+        Raises
+        ------
+        InputError
+            When there are not as many, or two are alike.
+        """
+        variants, grid = self.variants, self.grid
+        check_labels(labels, len(variants), len(grid.choice.values) if grid.is_several else 0)
+        if len(labels) == len(variants):
+            for variant, label in zip(variants, labels, strict=True):
+                for result in variant.results:
+                    result.label = label
+        elif labels:
+            name_choices(grid, labels)
+        self.missing_seeds = {
+            variant.results[0].label: self.missing_seeds[variant.label]
+            for variant in variants
+            if variant.label in self.missing_seeds
+        }
 
     def write_into(self, folder: Path) -> None:
         """Write runs and manifest into a folder that exists."""
@@ -145,17 +162,45 @@ class Comparison(Presented):
                 names.append(f"{stem}/seed-{result.manifest['seed']}" if several else stem)
                 (folder / names[-1]).mkdir(parents=True)
                 result.write_into(folder / names[-1])
+        first = self.results[0].manifest
         manifest = {
             "headend": read_version(),
             "format": RESULT_FORMAT,
             "kind": "comparison",
             "name": self.name,
             "title": self.title,
+            **{key: first[key] for key in ("design",) if key in first},
             "runs": names,
             "unfinished": self.unfinished,
             "missing_seeds": self.missing_seeds,
         }
         write_bytes(folder / MANIFEST, encode_json(manifest))
+
+
+def load_comparison(folders: Sequence[str | Path]) -> Comparison:
+    """Read the runs of results folders side by side, with what those of comparisons lack."""
+    results = load_results(folders)
+    first = Path(folders[0])
+    manifest = read_manifest(first) if len(folders) == 1 else {}
+    unfinished: list[str] = []
+    missing: dict[str, list[int]] = {}
+    for folder in map(Path, folders):
+        own = read_manifest(folder)
+        names = map(str, own.get("unfinished", []))
+        unfinished += [f"{name} of {folder}" if len(folders) > 1 else name for name in names]
+        for result in results:
+            if result.folder and folder in result.folder.parents:
+                seeds = own.get("missing_seeds", {}).get(result.manifest["label"], [])
+                known = missing.setdefault(result.label, [])
+                known += [seed for seed in seeds if seed not in known]
+    return Comparison(
+        results,
+        str(manifest.get("name", first.name)),
+        str(manifest.get("title", "")),
+        first if len(folders) == 1 else None,
+        unfinished,
+        {label: seeds for label, seeds in missing.items() if seeds},
+    )
 
 
 def load_results(folders: Sequence[str | Path]) -> list[Result]:
@@ -198,28 +243,3 @@ def _list_runs(folder: Path, manifest: Mapping[str, Any]) -> list[Path]:
         refuse_unwritable(name)
         read_sealed(folder, f"{name}/{SEALS}")
     return [folder / name for name in names]
-
-
-def load_unfinished(folders: Sequence[str | Path]) -> list[str]:
-    """Read which runs the comparisons among some results folders lack, with the folder if many."""
-    found = []
-    for folder in map(Path, folders):
-        names = map(str, read_manifest(folder).get("unfinished", []))
-        found += [f"{name} of {folder}" if len(folders) > 1 else name for name in names]
-    return found
-
-
-def load_missing_seeds(
-    folders: Sequence[str | Path], results: Sequence[Result]
-) -> dict[str, list[int]]:
-    """Read which seeds those comparisons' settings lack, by what their runs are called."""
-    found: dict[str, list[int]] = {}
-    for folder in map(Path, folders):
-        missing = read_manifest(folder).get("missing_seeds", {})
-        for result in results:
-            if result.folder and folder in result.folder.parents:
-                own = found.setdefault(result.label, [])
-                own += [
-                    seed for seed in missing.get(result.manifest["label"], []) if seed not in own
-                ]
-    return {label: seeds for label, seeds in found.items() if seeds}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from types import FrameType
 
-    from headend._engine import Columns, Run, Scenario
+    from headend._engine import Columns, Scenario
     from headend.results.capture import Capture
 
 #: How long the engine runs before it is asked again whether to go on; Ctrl-C is answered within it.
@@ -53,10 +53,6 @@ def execute(
 
     Parameters
     ----------
-    scenario
-        A parsed scenario.
-    seed
-        In place of the scenario's own.
     follow
         A flow, and a time in ns from which on its next packet is followed.
     on_progress
@@ -71,7 +67,12 @@ def execute(
     started = time.monotonic()
     run = Run(scenario, seed, follow, recording)
     simulated_ns, finished = 0, False
-    capture = _begin_capture(run)
+    capture = None
+    if pieces := run.take_capture():
+        from headend.results.capture import Capture
+
+        capture = Capture()
+        capture.append(pieces)
     while not finished and not (stop and stop.is_set()):
         simulated_ns, finished = run.advance(SLICE_SECONDS)
         if capture:
@@ -88,18 +89,6 @@ def execute(
         capture=capture,
         frames=frames,
     )
-
-
-def _begin_capture(run: Run) -> Capture | None:
-    """Write the beginning of what the run captures, if it captures anything."""
-    pieces = run.take_capture()
-    if not pieces:
-        return None
-    from headend.results.capture import Capture
-
-    capture = Capture()
-    capture.append(pieces)
-    return capture
 
 
 def execute_all(

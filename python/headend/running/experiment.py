@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
-import reprlib
 import threading
-from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.expect import Expectation, parse_expectation
 from headend.analysis.round_trips import leave_out_round_trips
+from headend.design.design import Design
+from headend.design.factor import Value
 from headend.design.seeds import choose_seeds, read_seed
-from headend.errors import InputError, refuse_argument, refuse_unwritable, take_path
+from headend.design.varying import check_varied, make_design, refuse_alike, write_vary
+from headend.errors import InputError
 from headend.files import STANDARD_INPUT_SHOWN, parse_toml
-from headend.results.folder import REPORT, create_folder
 from headend.results.record import RESULT_FORMAT
 from headend.running.execution import Execution, execute, execute_all
+from headend.running.keeping import keep_run
 from headend.running.memory import Allowance, Room, check_kept, check_memory, read_allowance
 from headend.running.real_hosts import refuse_real_hosts
 from headend.running.result import Result
-from headend.scenario.conflicts import check_settings, check_shared, note_replaced, spell_out
+from headend.scenario.conflicts import check_settings, check_shared, note_replaced
 from headend.scenario.modems import is_modem, show_option, write_modems
 from headend.scenario.parameters import find_value
 from headend.scenario.reach import Reach, read_allowed
@@ -35,7 +37,6 @@ from headend.scenario.source import (
     is_sweep,
     read_scenario,
     write_overrides,
-    write_value,
 )
 from headend.scenario.subjects import Vocabulary
 from headend.text.quantity import format_quantity, read_integer
@@ -45,9 +46,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from headend.running.comparison import Comparison
-
-#: The largest comparison that one report can show.
-MOST_RUNS = 12
 
 #: The type of ``modem=``: the path of a file, or paths by the names of modems.
 Modems = str | Path | Mapping[str, str | Path] | None
@@ -70,8 +68,9 @@ class Plan:
     notes: tuple[str, ...] = ()
     #: Bytes that it can need.
     memory: int = 0
-    #: What somebody called its value of a grid's choice; empty where nobody did.
-    choice: str = ""
+    #: Of which design it is a part, and its setting's labels there; None for a run by itself.
+    design: Design | None = None
+    place: tuple[Value, ...] = ()
 
     @property
     def run(self) -> Run:
@@ -119,15 +118,8 @@ class Plan:
     ) -> Result:
         """Judge the expectations of what was run, and describe it.
 
-        Parameters
-        ----------
-        execution
-            What the run gave.
-        tables
-            Its tables as frames.
-        emulation
-            What the manifest says of a run with real programs, or of a replay; the run is then as
-            long as it was.
+        With real programs, or a recording of them (``emulation`` for the manifest), a run is as
+        long as it was.
         """
         scenario = self.loaded.scenario
         duration_ns = scenario.duration_ns if emulation is None else execution.simulated_ns
@@ -163,10 +155,8 @@ class Plan:
             manifest["modem_files"] = read
         if emulation is not None:
             manifest["emulation"] = dict(emulation)
-        if self.choice:
-            from headend.comparison.grid import CALLED
-
-            manifest[CALLED] = self.choice
+        if self.design:
+            manifest |= {"design": self.design.to_dict(), "place": list(self.place)}
         if self.follow:
             manifest["explain"] = list(self.follow)
             if tables["steps"].is_empty():
@@ -202,27 +192,14 @@ def plan_run(
     memory: str | int | Allowance | None = None,
     is_emulated: bool = False,
 ) -> Plan:
-    """Check all that can be checked before a run; what varies comes after what runs share.
+    """Check all that can be checked before a run; arguments are those of `run` and of these.
 
     Parameters
     ----------
-    source
-        Path of a file, name of a shipped scenario, ``-`` for standard input, a dictionary, or a
-        text that was read before.
-    overrides
-        What is set, by path.
     varied
         What is set besides, in this run of several.
-    seed
-        In place of the scenario's own.
     label
         What to call the run; by default, what the scenario is called.
-    explain
-        ``FLOW@TIME``, the packet that is followed.
-    allow_files
-        From where files may be read besides; of a text, as it was read.
-    memory
-        What it may take.
     is_emulated
         Whether real programs run at its real hosts, or a recording stands for them.
     """
@@ -237,7 +214,7 @@ def plan_run(
     if not is_emulated:
         refuse_real_hosts(loaded.scenario, text.shown_as)
     queue_path = loaded.scenario.queue_path or ""
-    _check_varied([path for path, _ in varied], queue_path)
+    check_varied([path for path, _ in varied], queue_path)
     by = "--vary {} sets it in every run"
     by_path = [(path, path) for path, _ in varied]
     files = [one for one in shared if is_modem(one[0])]
@@ -380,57 +357,16 @@ def run(
         allow_files=allow_files,
         memory=memory,
     )
-    return keep_run(lambda: _watch(plan, progress), out, force=force, report=report)
 
+    def carry_out() -> Result:
+        if not progress:
+            return plan.carry_out()
+        from headend.running.progress import show_bars
 
-def keep_run(
-    carry_out: Callable[[], Result], out: str | Path | None, *, force: bool, report: bool
-) -> Result:
-    """Carry out a run and, where a folder is named, keep its results there.
+        with show_bars([plan.label], plan.duration_ns) as bars:
+            return plan.carry_out(on_progress=bars[plan.label])
 
-    Parameters
-    ----------
-    carry_out
-        Runs it.
-    out
-        Folder to write results and report to; None for none.
-    force
-        Replace a results folder that is there.
-    report
-        Also write ``report.html`` to the folder.
-
-    Raises
-    ------
-    InputError
-        When the folder is not usable, or the report cannot be written: results are kept.
-    """
-    if out is None:
-        return carry_out()
-    folder = take_path(out, "out")
-    with create_folder(folder, force=force) as fresh:
-        result = carry_out()
-        result.write_into(fresh)
-    result.folder = folder
-    if report:
-        _report_what_is_kept(result.report, folder)
-    return result
-
-
-def _report_what_is_kept(write: Callable[[Path], object], folder: Path) -> None:
-    """Write the report of saved results; where that fails, the error says they are kept."""
-    try:
-        write(folder / REPORT)
-    except InputError as error:
-        raise InputError(f"{error}; the results are kept in {folder}") from error
-
-
-def _watch(plan: Plan, progress: bool) -> Result:
-    if not progress:
-        return plan.carry_out()
-    from headend.running.progress import show_bars
-
-    with show_bars([plan.label], plan.duration_ns) as bars:
-        return plan.carry_out(on_progress=bars[plan.label])
+    return keep_run(carry_out, out, force=force, report=report)
 
 
 def _check_seed_alone(overrides: Overrides, by: str) -> None:
@@ -439,36 +375,6 @@ def _check_seed_alone(overrides: Overrides, by: str) -> None:
         raise InputError(
             f"--set seed: has no effect, since {by} sets the seed; leave out one of them"
         )
-
-
-def _check_texts(labels: Any) -> None:
-    """Refuse labels that are no list of texts; a text is a sequence too, of its letters."""
-    is_list = isinstance(labels, Sequence) and not isinstance(labels, str | bytes)
-    if not is_list or not all(isinstance(label, str) for label in labels):
-        raise refuse_argument("labels", "a list of texts", labels)
-    for label in labels:
-        refuse_unwritable(label)
-
-
-def _check_varied(paths: Sequence[str], queue_path: str = "") -> None:
-    """Refuse what would be called one thing and run as another."""
-    if "seed" in paths:
-        raise InputError(
-            "--vary seed: a seed is not a setting; --seeds 1,2,3 runs every setting with each of"
-            " these seeds"
-        )
-    whole = {path: spell_out(path, queue_path) for path in paths}
-    for number, path in enumerate(paths):
-        same = next((other for other in paths[:number] if whole[other] == whole[path]), None)
-        if same:
-            raise InputError(f"--vary {path}: --vary {same} is the same setting; vary one of them")
-        above = next((other for other in paths if whole[path].startswith(f"{whole[other]}.")), None)
-        if above:
-            raise InputError(
-                f"--vary {path}: it would replace what --vary {above} chose; write both in one"
-                f" --vary, such as"
-                f' --vary \'{above}={{codel={{target="5 ms"}}}},{{codel={{target="20 ms"}}}}\''
-            )
 
 
 def plan_comparison(
@@ -484,30 +390,9 @@ def plan_comparison(
 ) -> list[Plan]:
     """Make a plan for every combination of varied values and seed; equal seeds, equal traffic.
 
-    Parameters
-    ----------
-    source
-        The scenario.
-    vary
-        TOML texts of the values to take, by path; with several seeds, nothing need vary.
-    overrides
-        What all runs share.
-    labels
-        What to call the combinations, in order, or the values of a grid's choice; by default, as
-        they are written.
-    seed
-        In place of the scenario's own.
-    seeds
-        How many, from that one on; or which.
-    allow_files
-        From where files may be read besides.
-    memory
-        What all of them together may take; each alone is checked against it.
+    Arguments are those of `compare`, with the values of ``vary`` as TOML texts.
     """
-    from headend.comparison.comparison import label_values, refuse_alike
-
     allowance = read_allowance(memory)
-    _check_varied(list(vary))
     if read_integer(seeds) is None:
         if seed is not None:
             raise InputError(
@@ -515,28 +400,27 @@ def plan_comparison(
                 " of them"
             )
         _check_seed_alone(overrides, "a list of seeds")
-    _check_texts(labels)
-    combinations = list(itertools.product(*vary.values()))
-    if len(combinations) > MOST_RUNS:
-        raise InputError(
-            f"--vary asks for {len(combinations)} runs; one report shows at most {MOST_RUNS}"
-        )
-    chosen, names = _name_values(vary, labels, len(combinations))
+    design, names = make_design(source, vary, labels)
     # Once: standard input cannot be read again.
     text = _read(source, allow_files)
     plans = []
-    for number, combination in enumerate(combinations):
-        varied = list(zip(vary, combination, strict=True))
-        called = names.get(dict(varied).get(chosen, ""), "")
-        shown = [(path, called if called and path == chosen else value) for path, value in varied]
-        label = labels[number] if labels and not called else label_values(shown)
+    for setting, label in zip(design.list_settings(), names, strict=True):
         try:
             plan = plan_run(
-                text, overrides, varied=varied, seed=seed, label=label, memory=allowance
+                text,
+                overrides,
+                varied=setting.overrides,
+                seed=seed,
+                label=label,
+                memory=allowance,
             )
-            plans.append(replace(plan, choice=called))
         except InputError as error:
-            raise InputError(_echo_vary(str(error), varied)) from error
+            told = str(error)
+            # Name the option that was typed: to the engine, all that is changed is set.
+            for path, value in setting.overrides:
+                told = told.replace(f"(from --set {path}={value})", f"(from --vary {path}={value})")
+            raise InputError(told) from error
+        plans.append(replace(plan, place=setting.place))
     _refuse_same(plans)
     refuse_alike([plan.label for plan in plans])
     all_seeds = choose_seeds(seeds, plans[0].seed)
@@ -553,30 +437,8 @@ def plan_comparison(
             " intervals"
         )
     check_kept([plan.loaded.scenario for plan in plans for _ in all_seeds], allowance)
-    return [replace(plan, seed=seed) for plan in plans for seed in all_seeds]
-
-
-def _name_values(
-    vary: Mapping[str, Sequence[str]], labels: Sequence[str], count: int
-) -> tuple[str, dict[str, str]]:
-    """Give labels of a grid to the values of its choice, where there is one for each of these.
-
-    Returns
-    -------
-    tuple
-        The path of the choice, and what each of its values is called; nothing of the kind where
-        there is one label for each combination, or none.
-    """
-    from headend.comparison.comparison import check_labels
-    from headend.design.factor import choose_main
-
-    several = [path for path, values in vary.items() if len(values) > 1]
-    if len(several) < 2 or len(labels) == count:
-        check_labels(labels, count)
-        return "", {}
-    chosen = choose_main(several)
-    check_labels(labels, count, choices=len(vary[chosen]))
-    return chosen, dict(zip(vary[chosen], labels, strict=False))
+    design = replace(design, seeds=all_seeds)
+    return [replace(plan, seed=seed, design=design) for plan in plans for seed in all_seeds]
 
 
 def _refuse_same(plans: Sequence[Plan]) -> None:
@@ -619,6 +481,62 @@ def carry_out_all(
         if on_done:
             on_done(len(done))
     return {plan.run: done[plan.run] for plan in plans if plan.run in done}
+
+
+def name_runs(plans: Sequence[Plan]) -> dict[Run, str]:
+    """Name the runs of a comparison: by their settings, and by their seeds if there are several."""
+    several = len({plan.seed for plan in plans}) > 1
+    return {
+        plan.run: f"{plan.label}, seed {plan.seed}" if several else plan.label for plan in plans
+    }
+
+
+def run_comparison(
+    plans: Sequence[Plan],
+    stop: threading.Event,
+    on_progress: Mapping[str, Callable[[int], None]] = MappingProxyType({}),
+    on_done: Callable[[int], None] | None = None,
+    memory: str | int | None = None,
+) -> Comparison:
+    """Run the plans of a comparison.
+
+    A run that was stopped counts only where its setting has no whole one.
+
+    Parameters
+    ----------
+    stop
+        Setting it ends the runs early.
+    on_progress
+        What to call with the simulated time so far of each run, by its name.
+    on_done
+        Called with how many runs are done.
+    memory
+        What all of them together may take.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Where nothing was begun before the stop.
+    """
+    from headend.running.comparison import Comparison
+
+    names = name_runs(plans)
+    progress = {run: on_progress[name] for run, name in names.items() if name in on_progress}
+    results = carry_out_all(plans, progress, stop, on_done, memory)
+    if not results:
+        raise KeyboardInterrupt
+    whole = {run for run, result in results.items() if not result.is_partial}
+    labels = {label for label, _ in whole}
+    kept = [result for run, result in results.items() if run in whole or run[0] not in labels]
+    missing: dict[str, list[int]] = {}
+    for label, seed in names:
+        if (label, seed) not in whole:
+            missing.setdefault(label, []).append(seed)
+    unfinished = [name for run, name in names.items() if run not in whole]
+    first = plans[0].loaded
+    return Comparison(
+        kept, first.name, first.scenario.title, unfinished=unfinished, missing_seeds=missing
+    )
 
 
 def compare(
@@ -693,7 +611,7 @@ def compare(
     """
     plans = plan_comparison(
         scenario,
-        _write_varied(vary),
+        write_vary(vary),
         overrides=[*write_overrides(set), *write_modems(modem)],
         labels=labels,
         seed=seed,
@@ -701,74 +619,9 @@ def compare(
         allow_files=allow_files,
         memory=memory,
     )
-    if out is None:
-        return _carry_out_comparison(plans, memory)
-    folder = take_path(out, "out")
-    with create_folder(folder, force=force) as fresh:
-        comparison = _carry_out_comparison(plans, memory)
-        comparison.write_into(fresh)
-    comparison.folder = folder
-    if report:
-        _report_what_is_kept(comparison.report, folder)
-    return comparison
-
-
-def _carry_out_comparison(plans: Sequence[Plan], memory: str | int | None) -> Comparison:
-    from headend.running.comparison import Comparison
-
-    first = plans[0].loaded
-    results = carry_out_all(plans, {}, threading.Event(), memory=memory)
-    return Comparison(list(results.values()), first.name, first.scenario.title)
-
-
-def _write_varied(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
-    """Give what is varied as TOML texts by path."""
-    if not isinstance(vary, Mapping) or not all(isinstance(path, str) for path in vary):
-        raise refuse_argument(
-            "vary",
-            'a mapping of paths to lists of values, such as {"queue": ["drop_tail", "codel"]}',
-            vary,
-        )
-    texts = {}
-    for path, values in vary.items():
-        # A text is a sequence too: of its letters.
-        is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
-        texts[path] = [write_value(value, f"vary.{path}") for value in values] if is_list else []
-        if not texts[path]:
-            found = "an empty list" if is_list else reprlib.repr(values)
-            raise InputError(
-                f'vary.{path}: expected a list of values, such as ["drop_tail", "codel"], found'
-                f" {found}"
-            )
-    return texts
-
-
-def split_values(text: str) -> list[str]:
-    """Split ``A,B,C`` at the commas outside quotes, brackets and braces.
-
-    Examples
-    --------
-    >>> split_values('drop_tail, {codel = {target = "5 ms", interval = "100 ms"}}')
-    ['drop_tail', '{codel = {target = "5 ms", interval = "100 ms"}}']
-    """
-    values, depth, quote, start = [], 0, "", 0
-    for position, character in enumerate(text):
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "\"'":
-            quote = character
-        elif character in "[{":
-            depth += 1
-        elif character in "]}":
-            depth -= 1
-        elif character == "," and depth == 0:
-            values.append(text[start:position])
-            start = position + 1
-    return [value.strip() for value in [*values, text[start:]]]
-
-
-def _echo_vary(message: str, varied: Sequence[tuple[str, str]]) -> str:
-    """Name the option that was typed: to the engine, all that is changed is set."""
-    for path, value in varied:
-        message = message.replace(f"(from --set {path}={value})", f"(from --vary {path}={value})")
-    return message
+    return keep_run(
+        lambda: run_comparison(plans, threading.Event(), memory=memory),
+        out,
+        force=force,
+        report=report,
+    )

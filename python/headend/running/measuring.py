@@ -3,79 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headend.analysis.expect import Quantity, parse_quantity_name
-from headend.engine.columns import Tables
+from headend.analysis.sums import BASE_UNITS, add_up, check_measures, parse_sum
 from headend.engine.metrics import FLOW_METRICS, QUEUE_METRICS, Metric, list_measures
-from headend.errors import InputError
 from headend.scenario.groups import name_group
 from headend.scenario.subjects import Vocabulary
-from headend.text.quantity import Kind
 
 if TYPE_CHECKING:
     import polars as pl
-
-#: In what values are given.
-BASE_UNITS: dict[Kind, str] = {
-    "time": "ns",
-    "rate": "bit/s",
-    "size": "B",
-    "ratio": "1",
-    "number": "1",
-}
 
 #: Counts over a run, which add up over the members of a group; of all else the mean is taken.
 _ADD_UP = {
     *(name for name, metric in FLOW_METRICS.items() if metric.adds_up),
     *(name for name, metric in QUEUE_METRICS.items() if metric.adds_up),
 }
-
-
-def parse_sum(text: str, vocabulary: Vocabulary) -> list[Quantity]:
-    """Understand quantities joined by ``+``, such as ``call.up.loss`` or ``a.goodput + b.goodput``.
-
-    Raises
-    ------
-    InputError
-        For what a scenario has not got, for a sum of different kinds, and for more of an
-        expectation than its quantity.
-    """
-    # A star between dots is every member of a group: cable.home.*.up.requests_contention.
-    if surplus := re.search(r"[/<>=]|(?<!\.)\*|\*(?!\.)", text):
-        raise InputError(
-            f'"{text}": expected a quantity, or several of one kind joined by +, found'
-            f' "{surplus[0]}";'
-            " for a ratio, keep both measures and divide them in the results"
-        )
-    first, *others = [parse_quantity_name(part.strip(), vocabulary) for part in text.split("+")]
-    for other in others:
-        if other.kind != first.kind:
-            raise InputError(
-                f'"{text}": {first.text} is a {first.kind} and {other.text} a {other.kind};'
-                " expected quantities of one kind"
-            )
-    return [first, *others]
-
-
-def check_measures(measures: Mapping[str, str], vocabulary: Vocabulary) -> None:
-    """Refuse named quantities that a scenario lacks; errors begin with ``measures.NAME``."""
-    for name, text in measures.items():
-        try:
-            parse_sum(text, vocabulary)
-        except InputError as error:
-            raise InputError(f"measures.{name}: {error}") from error
-
-
-def add_up(parts: Sequence[Quantity], tables: Tables) -> float | None:
-    """Add several quantities; of directions take the mean. None if one was not measured."""
-    values = [quantity.read(tables) for quantity in parts]
-    if not all(values):
-        return None
-    return sum(sum(value) / len(value) for value in values)
 
 
 @dataclass(frozen=True)

@@ -41,15 +41,7 @@ _NO_LIMIT = 2**62
 
 @dataclass(frozen=True)
 class Allowance:
-    """What runs may take.
-
-    Parameters
-    ----------
-    size
-        Bytes.
-    source
-        Where that comes from, in words.
-    """
+    """What runs may take, in bytes, and where that comes from, in words."""
 
     size: int
     source: str
@@ -174,19 +166,10 @@ def list_parts(scenario: Scenario) -> list[Part]:
 def check_memory(scenario: Scenario, allowance: Allowance, name: str) -> int:
     """Give the bytes that a run can need, and refuse more than is allowed.
 
-    Parameters
-    ----------
-    scenario
-        A checked scenario.
-    allowance
-        What may be taken.
-    name
-        What the refusal begins with.
-
     Raises
     ------
     InputError
-        In one line, with the largest parts, their keys and their numbers.
+        In one line that begins with the name, with the largest parts, their keys and numbers.
     """
     parts = list_parts(scenario)
     total = sum(part.size for part in parts)

@@ -22,14 +22,7 @@ def show_bars(
 ) -> Iterator[Mapping[str, Callable[[int], None]]]:
     """Show a bar for each run: simulated time and how many times faster than real time.
 
-    Parameters
-    ----------
-    labels
-        What the runs are called.
-    duration_ns
-        How long each simulates.
-    console
-        Where the bars are drawn: standard error by default.
+    By default on standard error.
 
     Yields
     ------

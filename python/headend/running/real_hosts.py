@@ -13,14 +13,7 @@ if TYPE_CHECKING:
 
 
 def refuse_real_hosts(scenario: Scenario, name: str) -> None:
-    """Refuse a scenario with real hosts.
-
-    Parameters
-    ----------
-    scenario
-        A checked scenario.
-    name
-        What errors call the scenario: its file, or the name of a shipped one.
+    """Refuse a scenario, named by its file, with real hosts.
 
     Raises
     ------

@@ -7,23 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headend.analysis.emulation import tell_kind
 from headend.analysis.lateness import NOT_TRUSTWORTHY, is_trustworthy
 from headend.errors import take_path
-from headend.pages.notebook import Presented
-from headend.results.folder import REPORT, create_folder
-from headend.results.record import Record, once
+from headend.results.record import Record, cached_on_record
+from headend.running.keeping import Saved
 from headend.text.quantity import format_quantity
+from headend.wording.emulation import tell_kind
 
 if TYPE_CHECKING:
-    from headend.analysis.answer import Answer
-    from headend.analysis.grading import Finding
-    from headend.analysis.verdict import Verdict
+    from headend.analysis.quality import FlowQuality
     from headend.figures import Figure
+    from headend.wording.answer import Answer
+    from headend.wording.verdict import RunVerdict
 
 
 @dataclass(repr=False)
-class Result(Record, Presented):
+class Result(Record, Saved):
     """Tables and manifest of one run; docs/reference/results.md says what each column means."""
 
     def __repr__(self) -> str:
@@ -51,38 +50,18 @@ class Result(Record, Presented):
         return self.present()[0]
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[FlowQuality]:
         """How each flow fared, in the order of the tables."""
-        from headend.analysis.grading import judge_flows
+        from headend.analysis.quality import judge_flows
 
         return judge_flows(self)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> RunVerdict:
         """How flows fared and where the queue stood, as sentences and as ``run --json`` has it."""
-        from headend.analysis.verdict import judge
+        from headend.wording.verdict import judge
 
         return judge(self)
-
-    def save(self, folder: str | Path, *, force: bool = False, report: bool = True) -> Path:
-        """Write a results folder, whole or not at all.
-
-        Parameters
-        ----------
-        folder
-            Where; it must not exist yet.
-        force
-            Replace a results folder that is there.
-        report
-            Also write ``report.html``.
-        """
-        folder = take_path(folder, "folder")
-        with create_folder(folder, force=force) as fresh:
-            self.write_into(fresh)
-        self.folder = folder
-        if report:
-            self.report(folder / REPORT)
-        return folder
 
     def report(self, path: str | Path) -> Path:
         """Write the self-contained report of this run."""
@@ -129,12 +108,11 @@ class Result(Record, Presented):
         return export_results([self], folder, tables=tables, force=force)
 
 
-@once
+@cached_on_record
 def _present(record: Record) -> tuple[Answer, list[Figure]]:
-    from headend.analysis.run_answer import answer_run
-    from headend.analysis.verdict import judge
     from headend.figures import draw_figures
+    from headend.wording.run import answer_run
 
     figures = draw_figures([record])
-    answer = answer_run(record, judge(record))
+    answer = answer_run(record)
     return answer.settle_why([figure.name for figure in figures]), figures

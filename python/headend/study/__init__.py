@@ -5,23 +5,32 @@ claim and figure.
 """
 
 from headend.results.store import PointStore
-from headend.study.claims import Claim, Finding, Judgement, Kind, Standing, Verdict
-from headend.study.deciding import Decision, decide_over_seeds, join_decisions
+from headend.study.claims import (
+    CheckedClaim,
+    Claim,
+    ClaimResult,
+    ClaimVerdict,
+    Decision,
+    Kind,
+    decide,
+    decide_over_seeds,
+    join_decisions,
+)
 from headend.study.definition import Study, read_study
+from headend.study.documents import Reading
 from headend.study.points import run_points
-from headend.study.readings import Reading
 
 __all__ = [
+    "CheckedClaim",
     "Claim",
+    "ClaimResult",
+    "ClaimVerdict",
     "Decision",
-    "Finding",
-    "Judgement",
     "Kind",
     "PointStore",
     "Reading",
-    "Standing",
     "Study",
-    "Verdict",
+    "decide",
     "decide_over_seeds",
     "join_decisions",
     "read_study",

@@ -120,35 +120,17 @@ def call(analysis: ModuleType, name: str, asked_by: str, *arguments: Any) -> Any
     try:
         inspect.signature(function).bind(*arguments)
     except TypeError as error:
-        raise InputError(
-            f"{_place(analysis, name)}{name}: expected it to take {len(arguments)} arguments:"
-            f" {error}"
-        ) from None
+        problem = f"expected it to take {len(arguments)} arguments: {error}"
+        raise refuse_answer(analysis, name, problem) from None
     with blame(_locate(analysis)):
         return function(*arguments)
 
 
-def refuse_answer(analysis: ModuleType, name: str, expected: str, found: object) -> InputError:
-    """Give the error of a function that returns something else than it should."""
-    return InputError(
-        f"{_place(analysis, name)}{name}: expected it to return {expected}, found"
-        f" {type(found).__name__}"
-    )
-
-
-def refuse_chart(analysis: ModuleType, name: str, error: Exception) -> InputError:
-    """Give the error of a function whose chart cannot be drawn."""
-    return InputError(
-        f"{_place(analysis, name)}{name}: a chart that cannot be drawn:"
-        f" {' '.join(str(error).split())}"
-    )
-
-
-def _place(analysis: ModuleType, name: str) -> str:
-    """Say where a function stands, for the beginning of an error."""
+def refuse_answer(analysis: ModuleType, name: str, problem: str) -> InputError:
+    """Give the error of a function whose answer cannot be used, with its line."""
     function = getattr(analysis, name)
     line = f"line {function.__code__.co_firstlineno}: " if _is_own(analysis, function) else ""
-    return f"{_locate(analysis)}: {line}"
+    return InputError(f"{_locate(analysis)}: {line}{name}: {problem}")
 
 
 def _locate(analysis: ModuleType) -> Path:
@@ -172,14 +154,14 @@ def _find_line(error: Exception, path: Path) -> tuple[Path, int] | None:
     wanted = Path(path).resolve()
     folders = (wanted.parent, wanted.parent.parent)
 
-    def place(file: str | None, line: int | None) -> tuple[Path, int] | None:
-        found = Path(file or "").resolve()
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [(frame.filename, frame.lineno) for frame in frames]
+    if isinstance(error, SyntaxError):
+        lines.append((error.filename or "", error.lineno))
+    for file, line in reversed(lines):
+        found = Path(file).resolve()
         if found == wanted:
             return path, line or 1
-        return (_shorten(found), line or 1) if found.parent in folders else None
-
-    if isinstance(error, SyntaxError) and (found := place(error.filename, error.lineno)):
-        return found
-    frames = traceback.extract_tb(error.__traceback__)
-    places = [found for frame in frames if (found := place(frame.filename, frame.lineno))]
-    return places[-1] if places else None
+        if found.parent in folders:
+            return _shorten(found), line or 1
+    return None

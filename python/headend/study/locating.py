@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
+from headend.scenario import lookup
+from headend.scenario.lookup import MOST_FOUND, Finding
 from headend.scenario.shipped import list_studies
-from headend.study.catalogue import Entry, choose_study, read_catalogue
+from headend.study.claims import Kind
 from headend.study.definition import Study, read_study
-from headend.study.documents import DOCUMENTS, name_document, place_study
+from headend.study.documents import (
+    DOCUMENTS,
+    NUMBERED,
+    Entry,
+    find_all,
+    name_document,
+    place_study,
+    read_catalogue,
+)
 from headend.text.reveal import reveal_line
 
 #: Words that say nothing of which document is meant.
@@ -28,11 +38,42 @@ class Located:
     entry: Entry
     study: Study
 
-    def tell(self) -> str:
+    def describe(self) -> str:
         """Name it with its document, its caption, and where no study draws it, the reason."""
         of = name_document(self.study.name)
-        told = f'{self.entry.name} of {of}: "{self.entry.caption}"'
-        return f"{told}. {self.entry.note.rstrip('.')}" if self.entry.note else told
+        text = f'{self.entry.name} of {of}: "{self.entry.caption}"'
+        return f"{text}. {self.entry.note.rstrip('.')}" if self.entry.note else text
+
+
+def find(query: str) -> list[Finding]:
+    """Find what headend calls something, and how to use it, best first.
+
+    Parameters
+    ----------
+    query
+        A name or some words: of headend's, of other people, of a command, or a figure or table of a
+        document.
+
+    Raises
+    ------
+    InputError
+        For a query without a word.
+
+    Examples
+    --------
+    >>> [finding.name for finding in find("aqm figure 1")][:1]
+    ['aqm-docsis/matrix']
+    """
+    named = lookup.find(query)
+    figures = {}
+    if any(letter.isdigit() for letter in query):
+        for item in locate(query):
+            if NUMBERED.fullmatch(item.entry.name):
+                name = item.study.name
+                use = f"headend study run {name}"
+                figures[name] = Finding(name, "study", f"{item.describe()}.", use)
+    others = [item for item in named if item.kind != "study" or item.name not in figures]
+    return [*figures.values(), *others][:MOST_FOUND]
 
 
 def locate(query: str) -> list[Located]:
@@ -52,18 +93,44 @@ def locate(query: str) -> list[Located]:
     ([], [])
     """
     words = _split(query)
-    found = []
+    located = []
     for document, folder in _list_documents().items():
-        named = [
-            entry for entry in read_catalogue(folder).values() if _names(words, entry, document)
-        ]
+        entries = read_catalogue(folder).values()
+        named = [entry for entry in entries if _names(words, entry, document)]
         if not named:
             continue
-        studies = list(_read_studies(document))
+        own = {name: at for name, at in list_studies().items() if name.startswith(f"{document}/")}
+        studies = [read_study(name, at) for name, at in own.items()]
         for entry in named:
             if study := choose_study(entry, studies):
-                found.append(Located(entry, study))
-    return found
+                located.append(Located(entry, study))
+    return located
+
+
+def choose_study(entry: Entry, studies: Sequence[Study]) -> Study | None:
+    """Choose the study of a document that draws a figure or table anew.
+
+    It is the one that its entry names. Where that names none, it is, among those with a figure that
+    shows it, the one with the most published results that have it as their source, and of several
+    such ones that with the most claims.
+
+    Parameters
+    ----------
+    entry
+        The figure or table.
+    studies
+        All of its document.
+    """
+    if entry.study:
+        return next((own for own in studies if own.name.rsplit("/", 1)[-1] == entry.study), None)
+    showing = [own for own in studies if any(entry.name in figure.shows for figure in own.figures)]
+    return max(showing, key=lambda own: rank_study(entry.name, own), default=None)
+
+
+def rank_study(name: str, study: Study) -> tuple[int, int]:
+    """Count a study's published results with a figure or table as source, and all such claims."""
+    own = [claim for claim in study.claims if name in find_all(claim.source, [name])]
+    return sum(claim.kind is Kind.RESULT for claim in own), len(own)
 
 
 def explain_nothing(query: str) -> str:
@@ -80,36 +147,31 @@ def explain_nothing(query: str) -> str:
     >>> explain_nothing("codel"), explain_nothing("figure of merit 4")
     ('', '')
     """
-    words = [_mend(word) for word in _split(re.sub(r"(?<=[a-z])(?=\d)", " ", query.casefold()))]
-    place = next((at for at, word in enumerate(words) if word in ("figure", "table")), None)
-    if place is None or not all(word.isdigit() for word in words[place + 1 : place + 2]):
+    words = _split(re.sub(r"(?<=[a-z])(?=\d)", " ", query.casefold()))
+    words = [(get_close_matches(word, ("figure", "table"), 1, 0.75) or [word])[0] for word in words]
+    index = next((at for at, word in enumerate(words) if word in ("figure", "table")), None)
+    if index is None or not all(word.isdigit() for word in words[index + 1 : index + 2]):
         return ""
-    said = f'no document has "{reveal_line(query)}"'
+    problem = f'no document has "{reveal_line(query)}"'
     if (mended := " ".join(words)) != query.casefold() and locate(mended):
-        return f'{said}; did you mean "{mended}"?'
+        return f'{problem}; did you mean "{mended}"?'
     documents = _list_documents()
     meant = [name for name in documents if {*_split(name)}.intersection(words)] or list(documents)
-    numbers = {name: _tell_numbers(read_catalogue(documents[name])) for name in meant}
-    return f"{said}; {', '.join(f'{name} has {told}' for name, told in numbers.items() if told)}"
+    ranges = {name: _name_ranges(list(read_catalogue(documents[name]))) for name in meant}
+    return f"{problem}; {', '.join(f'{name} has {text}' for name, text in ranges.items() if text)}"
 
 
-def _mend(word: str) -> str:
-    """Give the word for what documents number that a word is nearly."""
-    near = get_close_matches(word, ("figure", "table"), 1, 0.75)
-    return near[0] if near else word
-
-
-def _tell_numbers(catalogue: Iterable[str]) -> str:
+def _name_ranges(names: Sequence[str]) -> str:
     """Name the numbered figures and tables of a document by the first and the last."""
-    told = []
+    ranges = []
     for word in ("Figure", "Table"):
-        found = (re.fullmatch(rf"{word} (\d+)", name) for name in catalogue)
-        numbers = sorted(int(one[1]) for one in found if one)
+        matches = (re.fullmatch(rf"{word} (\d+)", name) for name in names)
+        numbers = sorted(int(match[1]) for match in matches if match)
         if len(numbers) > 1:
-            told.append(f"{word}s {numbers[0]} to {numbers[-1]}")
+            ranges.append(f"{word}s {numbers[0]} to {numbers[-1]}")
         elif numbers:
-            told.append(f"{word} {numbers[0]}")
-    return " and ".join(told)
+            ranges.append(f"{word} {numbers[0]}")
+    return " and ".join(ranges)
 
 
 def _split(text: str) -> list[str]:
@@ -120,8 +182,7 @@ def _split(text: str) -> list[str]:
     >>> _split("Tencon'05, Fig. 4")
     ['tencon', '05', 'figure', '4']
     """
-    words = re.findall(r"\w+", text.casefold())
-    return [_SHORT.get(word, word) for word in words]
+    return [_SHORT.get(word, word) for word in re.findall(r"\w+", text.casefold())]
 
 
 def _names(words: list[str], entry: Entry, document: str) -> bool:
@@ -135,13 +196,7 @@ def _names(words: list[str], entry: Entry, document: str) -> bool:
     )
 
 
-def _list_documents() -> Mapping[str, Path]:
+def _list_documents() -> dict[str, Path]:
     """Give the shipped documents with their folders, in the order of the page."""
     studies = sorted(list_studies().items(), key=lambda item: place_study(item[0]))
     return {name.split("/")[0]: folder.parent for name, folder in studies if "/" in name}
-
-
-def _read_studies(document: str) -> Iterator[Study]:
-    for name, folder in list_studies().items():
-        if name.startswith(f"{document}/"):
-            yield read_study(name, folder)

@@ -22,22 +22,26 @@ from headend.results.folder import (
     make_folder,
     read_json,
     read_own_manifest,
+    read_table,
     refuse_link,
     write_file,
 )
 from headend.results.record import RESULT_FORMAT, read_manifest
 from headend.results.scratch import sweep_up
 from headend.results.seal import SEALS, check_whole, find_damage, is_page_of, seal
-from headend.results.store import POINT_FOLDER
-from headend.study.analysis import call, refuse_answer, refuse_chart
-from headend.study.answering import answer_study, order_claims
-from headend.study.claims import Judgement
-from headend.study.definition import Study
+from headend.results.store import check_point_folder
+from headend.scenario.shipped import list_studies
+from headend.study.analysis import call, refuse_answer
+from headend.study.claims import CheckedClaim
+from headend.study.definition import Study, read_study
+from headend.study.sentences import answer_study, order_claims
+from headend.wording.table import Column, make_table
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.analysis.answer import Answer
+    from headend.pages.section import Section
+    from headend.wording.answer import Answer
 
 CLAIMS = "claims.json"
 FIGURES = "figures"
@@ -50,7 +54,7 @@ class StudyOutcome:
 
     study: Study
     points: pl.DataFrame
-    judgements: list[Judgement]
+    claims: list[CheckedClaim]
     figures: list[Figure]
     #: What the engine says of the scenarios, to be read before the claims are trusted.
     warnings: Sequence[str] = ()
@@ -62,7 +66,7 @@ class StudyOutcome:
     @property
     def answer(self) -> Answer:
         """What a page or command says first."""
-        return answer_study(self.study, self.judgements, self.figures)
+        return answer_study(self.study, self.claims, self.figures)
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it."""
@@ -73,9 +77,9 @@ class StudyOutcome:
             "readings": [reading.to_dict() for reading in self.study.readings],
             "quick": self.study.quick,
             "points": self.points.height,
-            "seeds": list(self.study.seeds) if self.study.scenario else [],
+            "seeds": list(self.study.seeds) if self.study.has_runs else [],
             "warnings": list(self.warnings),
-            "claims": [judgement.to_dict() for judgement in self.judgements],
+            "claims": [item.to_dict() for item in self.claims],
         }
 
     def write_into(self, folder: Path) -> None:
@@ -83,19 +87,26 @@ class StudyOutcome:
 
         Figures and report are left as they are where they would be the same.
         """
-        from headend.figures.export import name_panels
-        from headend.pages.page import render_page, write_page
+        from headend.figures.export import name_panels, write_figures
+        from headend.pages.page import fingerprint_drawing, render_page, write_page
+        from headend.pages.section import Page, Section
         from headend.version import read_version
 
+        content = {
+            "study": self.study,
+            "checked": order_claims(self.claims),
+            "points": self.points.height,
+        }
         page = render_page(
-            "study.html.j2",
-            self.figures,
-            title=self.study.title,
-            study=self.study,
-            answer=self.answer,
-            judgements=order_claims(self.judgements),
-            points=self.points,
-            warnings=self.warnings,
+            Page(
+                self.study.title,
+                self.answer,
+                self.figures,
+                [Section("study", content)],
+                self._list_points() if self.study.has_runs else [],
+                warnings=self.warnings,
+                columns="of-claims",
+            )
         )
         shown = {definition.name: definition.shows for definition in self.study.figures}
         figures = [
@@ -111,48 +122,51 @@ class StudyOutcome:
         make_folder(folder)
         refuse_link(folder / FIGURES)
         sweep_up(folder / FIGURES)
-        fingerprint = _fingerprint(page, figures)
+        drawn = "\n".join((fingerprint_drawing(), json.dumps(figures), page))
+        fingerprint = hashlib.sha256(drawn.encode()).hexdigest()
         is_drawn = _is_drawn(folder, fingerprint)
         if not is_drawn:
-            self._draw_into(folder)
+            # Until the figures are drawn, there are no claims, no seals and no report.
+            try:
+                with suppress(OSError):  # what is no file is found when the report is written
+                    (folder / REPORT).unlink(missing_ok=True)
+                for name in (SEALS, CLAIMS):
+                    (folder / name).unlink(missing_ok=True)
+            except OSError as error:
+                raise InputError(f"{folder}: cannot be written: {tell_system(error)}") from error
+            if self.figures:
+                write_figures(self.figures, folder / FIGURES, ["svg"])
         manifest = {
             "headend": read_version(),
             "format": RESULT_FORMAT,
             "kind": "study",
             "study": self.study.name,
             "quick": self.study.quick,
+            "design": self.study.design.to_dict(),
             "points": list(self.kept),
         }
-        write_file(encode_table(self.points), folder / POINTS)
         write_file(encode_json(manifest), folder / MANIFEST)
+        write_file(encode_table(self.points), folder / POINTS)
         # Comes last: a study without its claims was not run to its end.
         write_file(encode_json({**self.to_dict(), "figures": figures}), folder / CLAIMS)
-        drawn = [f"{FIGURES}/{name}" for figure in figures for name in figure["files"]]
-        seal(folder, [POINTS, MANIFEST, CLAIMS, *drawn])
+        pictures = [f"{FIGURES}/{name}" for figure in figures for name in figure["files"]]
+        seal(folder, [POINTS, MANIFEST, CLAIMS, *pictures])
         if not is_drawn:
             write_page(page, folder / REPORT, fingerprint)
 
-    def _draw_into(self, folder: Path) -> None:
-        """Write the figures; the claims, their seals and the report are gone until that is done."""
-        from headend.figures.export import write_figures
+    def _list_points(self) -> list[Section]:
+        """Make the section of all points, without distributions and courses over time."""
+        from headend.pages.section import fold
 
-        with suppress(OSError):  # what is no file is found when the report is written
-            (folder / REPORT).unlink(missing_ok=True)
-        try:
-            for name in (SEALS, CLAIMS):
-                (folder / name).unlink(missing_ok=True)
-        except OSError as error:
-            raise InputError(f"{folder}: cannot be written: {tell_system(error)}") from error
-        if self.figures:
-            write_figures(self.figures, folder / FIGURES, ["svg"])
-
-
-def _fingerprint(page: str, figures: Sequence[Mapping[str, Any]]) -> str:
-    """Tell what a report and its figures show, and what draws them."""
-    from headend.pages.page import fingerprint_drawing
-
-    parts = [fingerprint_drawing(), json.dumps(figures), page]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        shown = self.points.drop([*self.study.distributions, *self.study.series])
+        rows = [
+            [f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
+            for row in shown.iter_rows()
+        ]
+        first, *names = shown.columns
+        columns = [Column(name, is_number=True) for name in names]
+        table = make_table(first, columns, rows, note="Times in ns, rates in bit/s.")
+        return [fold("All points", table, is_minor=True)]
 
 
 def _is_drawn(folder: Path, fingerprint: str) -> bool:
@@ -166,20 +180,20 @@ def _is_drawn(folder: Path, fingerprint: str) -> bool:
 def draw_study_figures(study: Study, analysis: ModuleType, points: pl.DataFrame) -> list[Figure]:
     """Draw a study's figures with the functions of its ``analysis.py``."""
     figures = []
-    for definition in study.figures:
-        panels: Sequence[Panel] = call(
-            analysis, definition.draw, f"figure {definition.name}", points
-        )
+    for own in study.figures:
+        panels: Sequence[Panel] = call(analysis, own.draw, f"figure {own.name}", points)
         if not isinstance(panels, Sequence) or not all(isinstance(one, Panel) for one in panels):
-            raise refuse_answer(analysis, definition.draw, "a list of panels", panels)
+            found = type(panels).__name__
+            problem = f"expected it to return a list of panels, found {found}"
+            raise refuse_answer(analysis, own.draw, problem)
         for panel in panels:
             try:
                 panel.specify()
             except Exception as error:
-                raise refuse_chart(analysis, definition.draw, error) from error
-        figures.append(
-            Figure(definition.name, definition.title, definition.explanation, list(panels))
-        )
+                why = " ".join(str(error).split())
+                problem = f"a chart that cannot be drawn: {why}"
+                raise refuse_answer(analysis, own.draw, problem) from error
+        figures.append(Figure(own.name, own.title, own.explanation, list(panels)))
     return figures
 
 
@@ -204,6 +218,27 @@ def find_pictures(folder: Path) -> list[Path]:
     return [folder / FIGURES / name for name in names]
 
 
+def redraw_figures(folder: Path) -> list[Figure]:
+    """Draw the figures of a study whose results a folder holds.
+
+    Raises
+    ------
+    InputError
+        When the study was not run to its end, is not shipped, or a file is damaged.
+    """
+    find_pictures(folder)
+    name = read_manifest(folder)["study"]
+    studies = list_studies()
+    if name not in studies:
+        raise InputError(
+            f'{folder}: "{name}" is no shipped study, so its figures cannot be drawn in another'
+            f" way;"
+            " headend figures DIR --format LIST converts them as they are"
+        )
+    study = read_study(name, studies[name])
+    return draw_study_figures(study, study.load_analysis(), read_table(folder, POINTS))
+
+
 def check_pictures(names: Iterable[str], sealed: Mapping[str, str], folder: Path) -> None:
     """Refuse a picture that is not among the sealed files: strangers' results may name any."""
     for name in names:
@@ -221,20 +256,13 @@ def choose_study_folder(study: Study) -> Path:
 
 def check_study_folder(folder: Path, study: Study) -> None:
     """Refuse a folder that holds something else, such as another study's results."""
-    if folder.is_file():
-        raise InputError(f"{folder}: expected a folder to write results to, found a file")
-    check_kind(folder, "study")
+    if (folder / POINTS).is_file():
+        check_kind(folder, "study")
+    else:
+        check_point_folder(folder, "study")
     manifest = read_own_manifest(folder)
     if manifest and manifest.get("study", study.name) != study.name:
         raise InputError(
             f'{folder}: holds the results of another study, "{manifest["study"]}" and not'
-            f' "{study.name}"; choose another'
-            " folder"
-        )
-    if not folder.is_dir() or (folder / POINTS).is_file() or (folder / POINT_FOLDER).is_dir():
-        return
-    # A hidden file is what an interruption left of a write.
-    if any(not path.name.startswith(".") for path in folder.iterdir()):
-        raise InputError(
-            f"{folder}: holds something other than a study's results; choose another folder"
+            f' "{study.name}"; choose another folder'
         )

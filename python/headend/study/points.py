@@ -10,17 +10,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headend.analysis.expect import Quantity, parse_quantity_name
+from headend.analysis.sums import add_up, check_measures, parse_sum
 from headend.design.place import add_line
 from headend.errors import InputError, suggest
 from headend.results.store import PointStore
 from headend.running.executor import Batch, Executor, Finished, OnProgress, run_missing
 from headend.running.job import Job, prepare
-from headend.running.measuring import add_up, check_measures, parse_sum
 from headend.running.memory import Allowance
-from headend.running.notes import note_warnings
-from headend.scenario.source import Text, read_scenario
+from headend.scenario.source import read_scenario
 from headend.scenario.subjects import Vocabulary
-from headend.study.definition import Point, Study
+from headend.study.definition import Study
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,19 +59,19 @@ class Columns:
         """Take the row from the tables of a run."""
         import polars as pl
 
-        measured: dict[str, float | list[float] | None] = {
+        numbers = {
             name: add_up(parse_sum(text, vocabulary), tables)
             for name, text in self.measures.items()
         }
+        lists: dict[str, list[float] | None] = {}
         for name, text in self.distributions.items():
             of = read_distribution(text, vocabulary)
-            measured[name] = take_percentiles(tables["histograms"], of)
+            lists[name] = take_percentiles(tables["histograms"], of)
         for name, text in self.series.items():
             curve = read_series(text, vocabulary)
-            measured[name] = curve.take(tables[curve.table])
-        lists = {*self.distributions, *self.series}
-        kinds = {name: pl.List(pl.Float64) if name in lists else pl.Float64 for name in measured}
-        return pl.DataFrame([measured], schema=kinds, strict=False)
+            lists[name] = curve.take(tables[curve.table])
+        kinds = dict.fromkeys(numbers, pl.Float64) | dict.fromkeys(lists, pl.List(pl.Float64))
+        return pl.DataFrame([{**numbers, **lists}], schema=kinds, strict=False)
 
 
 def run_points(
@@ -114,7 +113,7 @@ def run_points(
 
 
 def prepare_points(study: Study, allowance: Allowance | None = None) -> list[Job]:
-    """Check every point of a study.
+    """Check every point of a study; faults are told with the line of ``study.toml``, if any.
 
     Raises
     ------
@@ -123,17 +122,24 @@ def prepare_points(study: Study, allowance: Allowance | None = None) -> list[Job
         sets for all points has no effect.
     """
     columns = Columns(study.measures, study.distributions, study.series)
-    points = study.list_points()
+    file = study.folder / "study.toml"
     # Points of one scenario share its text. It is read anew each time: the file may have changed.
     read = functools.cache(read_scenario)
-    jobs = [
-        _prepare(study, point, read(point.scenario, study.reach), columns, allowance)
-        for point in points
-    ]
+    jobs, settings = [], {}
+    for point in study.list_points():
+        own = point.setting
+        text = read(own.scenario, study.reach)
+        settings[own.scenario, dict(own.overrides).get("bottleneck")] = own
+        try:
+            jobs.append(prepare(text, own.overrides, point.seed, columns, allowance))
+        except InputError as error:
+            message = str(error).replace("(from --set ", f"(from {file}: ")
+            if message.startswith(("measures.", "distributions.", "series.")):
+                message = f"{file}: {add_line(message, file)}"
+            raise InputError(message) from error
     # Only a scenario tells what `queue` stands for.
-    kinds = {(point.scenario, dict(point.overrides).get("bottleneck")): point for point in points}
-    for point in kinds.values():
-        scenario = read(point.scenario, study.reach).load(point.overrides).scenario
+    for own in settings.values():
+        scenario = read(own.scenario, study.reach).load(own.overrides).scenario
         study.check_paths(scenario.queue_path or "")
     return jobs
 
@@ -150,38 +156,14 @@ def gather_points(
     """
     import polars as pl
 
-    points = study.list_points()
-    for point, job in zip(points, jobs, strict=True):
+    places = study.list_places()
+    for place, job in zip(places, jobs, strict=True):
         if failure := finished.failures.get(job.key):
-            raise InputError(f"{study.name}: {point.columns}: {failure.reason}")
-    if not points:
+            raise InputError(f"{study.name}: {place}: {failure.reason}")
+    if not places:
         return pl.DataFrame()
     measured = pl.concat([store.read(job.key) for job in jobs])
-    places = pl.DataFrame([point.columns for point in points], infer_schema_length=None)
-    return places.hstack(measured)
-
-
-def note_study_warnings(study: Study, jobs: Sequence[Job]) -> list[str]:
-    """Give what the engine warns of, with the points it applies to where those are not all."""
-    points = zip(study.list_points(), jobs, strict=True)
-    return note_warnings(
-        [axis.name for axis in study.axes],
-        [(tuple(point.values.values()), job.warnings) for point, job in points],
-    )
-
-
-def _prepare(
-    study: Study, point: Point, text: Text, columns: Columns, allowance: Allowance | None
-) -> Job:
-    """Check a point; faults are told with the line of ``study.toml``, if it has one."""
-    file = study.folder / "study.toml"
-    try:
-        return prepare(text, point.overrides, point.seed, columns, allowance)
-    except InputError as error:
-        message = str(error).replace("(from --set ", f"(from {file}: ")
-        if message.startswith(("measures.", "distributions.", "series.")):
-            message = f"{file}: {add_line(message, file)}"
-        raise InputError(message) from error
+    return pl.DataFrame(places, infer_schema_length=None).hstack(measured)
 
 
 def read_distribution(

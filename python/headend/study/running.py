@@ -1,9 +1,9 @@
-"""Running studies: all points are one stream, and each study is judged when its own are done."""
+"""Running studies: all points are one stream, and each study is checked when its own are done."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,10 +15,11 @@ from headend.running.execution import interrupt_at_once
 from headend.running.executor import Batch, Executor, Finished, OnProgress, run_missing
 from headend.running.job import Job
 from headend.running.memory import Allowance
-from headend.study.claims import judge_claims
+from headend.running.notes import note_warnings
+from headend.study.claims import check_claims
 from headend.study.definition import Study
 from headend.study.outcome import StudyOutcome, draw_study_figures
-from headend.study.points import gather_points, note_study_warnings, prepare_points
+from headend.study.points import gather_points, prepare_points
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ def run_studies(
     on_progress: OnProgress | None = None,
     allowance: Allowance | None = None,
 ) -> Iterator[tuple[Order, StudyOutcome | Exception]]:
-    """Run, judge and write studies; during that, the points of the next ones are run.
+    """Run, check and write studies; during that, the points of the next ones are run.
 
     Parameters
     ----------
@@ -55,9 +56,9 @@ def run_studies(
     ------
     tuple of Order and StudyOutcome or Exception
         What became of each study, in their order, also where that could not be written; or why it
-        could not be run or judged. Neither stops the others. After a stop, no further ones.
+        could not be run or checked. Neither stops the others. After a stop, no further ones.
     """
-    begun: list[_Course | _Refused] = []
+    begun: list[_Begun] = []
 
     def begin_each() -> Iterator[Batch]:
         for order in orders:
@@ -70,43 +71,43 @@ def run_studies(
         for number, finished in enumerate(stream):
             if stop.is_set() or not finished.complete:
                 return
-            course = begun[number]
+            outcome: StudyOutcome | Exception
             try:
                 with interrupt_at_once():
-                    outcome = course.conclude(finished)
+                    outcome = begun[number].finish(finished)
             except Exception as error:
                 # A mistake in one study's analysis is no reason to lose the others.
-                yield course.order, error
-            else:
-                yield course.order, outcome
+                outcome = error
+            yield begun[number].order, outcome
 
 
 @dataclass(frozen=True)
-class _Course:
-    """A study on its way."""
+class _Begun:
+    """A study on its way, or why it could not be begun, which is said when it is its turn."""
 
     order: Order
-    analysis: ModuleType
-    jobs: list[Job]
+    analysis: ModuleType | None = None
+    jobs: Sequence[Job] = ()
+    error: Exception | None = None
 
     @property
     def batch(self) -> Batch:
         """What is to be run."""
         return Batch(self.jobs, PointStore(self.order.folder / POINT_FOLDER))
 
-    def conclude(self, finished: Finished) -> StudyOutcome:
-        """Judge it and write what it leaves behind."""
+    def finish(self, finished: Finished) -> StudyOutcome:
+        """Check its claims and write what it leaves behind."""
+        if self.error or self.analysis is None:
+            raise self.error or AssertionError
         study = self.order.study
         points = gather_points(study, self.jobs, self.batch.store, finished)
-        judgements = judge_claims(study.claims, self.analysis, points)
-        if study.quick:
-            judgements = [judgement.leave_open() for judgement in judgements]
+        pairs = zip(study.list_points(), self.jobs, strict=True)
         outcome = StudyOutcome(
             study,
             points,
-            judgements,
+            check_claims(study.claims, self.analysis, points, quick=bool(study.quick)),
             draw_study_figures(study, self.analysis, points),
-            note_study_warnings(study, self.jobs),
+            note_warnings(study.design.names, [(own.place, job.warnings) for own, job in pairs]),
             tuple(list_points(finished.kept)),
         )
         try:
@@ -119,28 +120,12 @@ class _Course:
         return outcome
 
 
-@dataclass(frozen=True)
-class _Refused:
-    """A study that cannot be begun, told when it is its turn."""
-
-    order: Order
-    error: Exception
-
-    @property
-    def batch(self) -> Batch:
-        """Nothing is to be run."""
-        return Batch([], PointStore(self.order.folder / POINT_FOLDER))
-
-    def conclude(self, _finished: Finished) -> StudyOutcome:
-        """Say why."""
-        raise self.error
-
-
-def _begin(order: Order, allowance: Allowance | None) -> _Course | _Refused:
+def _begin(order: Order, allowance: Allowance | None) -> _Begun:
     """Check all of a study that can be checked before it is run."""
     try:
         # An analysis may use NumPy without importing it, such as by Series.to_numpy.
         STUDIES.require(f"{order.study.name}: a study")
-        return _Course(order, order.study.load_analysis(), prepare_points(order.study, allowance))
+        jobs = prepare_points(order.study, allowance)
+        return _Begun(order, order.study.load_analysis(), jobs)
     except Exception as error:
-        return _Refused(order, error)
+        return _Begun(order, error=error)

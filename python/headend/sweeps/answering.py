@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from headend.analysis.answer import Answer, ask
-from headend.sweeps.conclusion import Best, Conclusion, Knee, Overall, Shape, Standing
+from headend.analysis.criteria import Condition
+from headend.analysis.ranking import Feasibility
+from headend.sweeps.conclusion import Best, Conclusion, Knee, RobustChoice, Shape
 from headend.sweeps.matrix import draw_matrix
 from headend.sweeps.naming import (
     MOST_TOLD,
@@ -25,9 +26,9 @@ from headend.sweeps.naming import (
     write_mean,
     write_operators,
 )
-from headend.sweeps.wish import Condition
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
+from headend.wording.answer import Answer, ask
 
 #: A sentence lists parts of up to this many characters.
 MOST_CHARACTERS = 160
@@ -39,16 +40,16 @@ TRADE_OFF = "trade-off"
 def answer_sweep(conclusion: Conclusion) -> Answer:
     """Answer a sweep's question: its title if that is a question, else one made of its axes."""
     sweep = conclusion.sweep
-    name = conclusion.grid.dimensions[conclusion.main].name
+    name = conclusion.main_axis.name
     measures = join_names(list(conclusion.measures))
     otherwise = (
-        f"Which {name} gives {write_operators(sweep.wish.tell())}?"
-        if sweep.wish
+        f"Which {name} gives {write_operators(sweep.criteria.tell())}?"
+        if sweep.criteria
         else f"What does {name} change for {measures}?"
         if measures
         else f"What does {name} change?"
     )
-    sentences = _tell_bests(conclusion) if sweep.wish else _tell_shapes(conclusion)
+    sentences = _tell_bests(conclusion) if sweep.criteria else _tell_shapes(conclusion)
     return Answer(
         ask(sweep.title, otherwise),
         tuple(sentences),
@@ -70,13 +71,13 @@ def choose_why(conclusion: Conclusion) -> str:
 def _tell_bests(conclusion: Conclusion) -> list[str]:
     """Say which setting is best or where none holds, and what prevents a better objective."""
     lines = conclusion.list_bests(conclusion.main)
-    if all(best.standing is Standing.MISSING for best in lines):
+    if set(conclusion.standings.values()) == {Feasibility.MISSING}:
         return ["No point of the sweep has a result."]
     bests = [best for best in lines if best.setting is not None]
     if not bests:
         return [_tell_unmeasured(conclusion)]
-    holding = [best for best in bests if best.standing is Standing.HOLDS]
-    others = [best for best in bests if best.standing is not Standing.HOLDS]
+    holding = [best for best in bests if best.standing is Feasibility.HOLDS]
+    others = [best for best in bests if best.standing is not Feasibility.HOLDS]
     overall = conclusion.overall
     if len(bests) == 1 and holding:
         told = [_tell_one(conclusion, holding[0]), _tell_obstacle(conclusion, holding[0])]
@@ -92,13 +93,13 @@ def _tell_bests(conclusion: Conclusion) -> list[str]:
     return [sentence for sentence in told if sentence]
 
 
-def _tell_overall(conclusion: Conclusion, overall: Overall) -> str:
+def _tell_overall(conclusion: Conclusion, overall: RobustChoice) -> str:
     """Name the option that is best in every circumstance, and those that tie with it."""
     everywhere = _name_everywhere(conclusion, overall)
     what = _name_choice(conclusion, overall)
-    wish = conclusion.sweep.wish
+    criteria = conclusion.criteria
     label, *ties = name_options(conclusion, [overall.option, *overall.ties])
-    if wish.objective is None:
+    if criteria.objective is None:
         every = sorted([overall.option, *overall.ties])
         labels = _join_options(conclusion, overall, every)
         return f"{capitalise(everywhere)}{_tell_conditions(conclusion)} with {what} {labels}."
@@ -109,17 +110,19 @@ def _tell_overall(conclusion: Conclusion, overall: Overall) -> str:
     return f"{capitalise(f'{everywhere}the best {what} is {label}')}{as_good if ties else ''}."
 
 
-def _tell_worst(conclusion: Conclusion, overall: Overall) -> str:
+def _tell_worst(conclusion: Conclusion, overall: RobustChoice) -> str:
     """Give the worst value of each term over all circumstances."""
-    wish = conclusion.sweep.wish
-    rising = {one.term.text: one.is_rising for one in wish.hold}
-    if wish.objective:
-        rising = {wish.objective.text: wish.is_rising, **rising}
+    criteria = conclusion.criteria
+    rising = {one.term.text: one.higher_is_better for one in criteria.constraints}
+    if criteria.objective:
+        rising = {criteria.objective.text: criteria.higher_is_better, **rising}
     parts = []
-    for name, is_rising in rising.items():
+    for name, higher_is_better in rising.items():
         measured = conclusion.terms[name]
         known = [own for own in overall.option if own in measured.estimates]
-        worst = min(known, key=lambda own: measured.orient(measured.estimates[own].mean, is_rising))
+        worst = min(
+            known, key=lambda own: measured.as_gain(measured.estimates[own].mean, higher_is_better)
+        )
         parts.append(f"{name} {write_mean(measured, worst)}")
     if not parts or len(set(overall.option)) < 2:
         return ""
@@ -130,26 +133,26 @@ def _tell_worst(conclusion: Conclusion, overall: Overall) -> str:
     )
 
 
-def _tell_compromise(conclusion: Conclusion, overall: Overall) -> str:
+def _tell_compromise(conclusion: Conclusion, overall: RobustChoice) -> str:
     """Name an option that holds in every circumstance, and its largest loss against the best."""
     objective = conclusion.objective
     if objective is None:
         return ""
     (label,) = name_options(conclusion, [overall.option])
     number = max(range(len(overall.losses)), key=overall.losses.__getitem__)
-    share, measure = format_quantity(overall.losses[number], "ratio"), objective.about.measure
-    what, wish = _name_choice(conclusion, overall), conclusion.sweep.wish
-    holds = f"{_tell_conditions(conclusion)} everywhere, but " if wish.hold else ""
+    share, measure = format_quantity(overall.losses[number], "ratio"), objective.info.name
+    what, criteria = _name_choice(conclusion, overall), conclusion.criteria
+    holds = f"{_tell_conditions(conclusion)} everywhere, but " if criteria.constraints else ""
     # A loss is a share of the larger value: the best's under ``most``, else the option's.
     costs = (
         f"it has up to {share} less {measure} than the best of a row"
-        if wish.is_rising
+        if criteria.higher_is_better
         else f"the best of a row has up to {share} less {measure}"
     )
     return f"One {what} for all rows is {label}: {holds}{costs}."
 
 
-def _name_choice(conclusion: Conclusion, overall: Overall) -> str:
+def _name_choice(conclusion: Conclusion, overall: RobustChoice) -> str:
     """Give the word for what is chosen: the axis' name, or ``setting`` for several axes."""
     own = [
         dimension.name
@@ -159,7 +162,7 @@ def _name_choice(conclusion: Conclusion, overall: Overall) -> str:
     return own[0] if len(own) == 1 else "setting"
 
 
-def _name_everywhere(conclusion: Conclusion, overall: Overall) -> str:
+def _name_everywhere(conclusion: Conclusion, overall: RobustChoice) -> str:
     """Write ``at every`` with the names of the given axes; empty where no axis is given."""
     if not overall.given:
         return ""
@@ -167,7 +170,7 @@ def _name_everywhere(conclusion: Conclusion, overall: Overall) -> str:
 
 
 def _join_options(
-    conclusion: Conclusion, overall: Overall, options: Sequence[Sequence[int]]
+    conclusion: Conclusion, overall: RobustChoice, options: Sequence[Sequence[int]]
 ) -> str:
     """List options in a sentence: by their labels along a single axis, else only a few of them."""
     labels = name_options(conclusion, options)
@@ -179,9 +182,7 @@ def _join_options(
 def _tell_unmeasured(conclusion: Conclusion) -> str:
     """Say that the wish cannot be judged, since no setting has a value of every term."""
     names = [
-        term.text
-        for term in conclusion.sweep.wish.terms
-        if not conclusion.terms[term.text].estimates
+        term.text for term in conclusion.criteria.terms if not conclusion.terms[term.text].estimates
     ]
     of = f"{join_names(names)} {'has' if len(names) == 1 else 'have'} no value in any setting"
     told = of if names else "no setting has a value of all that the wish names"
@@ -190,7 +191,7 @@ def _tell_unmeasured(conclusion: Conclusion) -> str:
 
 def _tell_one(conclusion: Conclusion, best: Best) -> str:
     """Name the best setting of a sweep along one axis."""
-    grid, main = conclusion.grid, conclusion.grid.dimensions[conclusion.main]
+    grid, main = conclusion.grid, conclusion.main_axis
     if conclusion.objective is None:
         labels = join_settings(conclusion, order_best(best))
         return f"{_tell_conditions(conclusion)} with {main.name} {labels}."
@@ -203,11 +204,11 @@ def _tell_one(conclusion: Conclusion, best: Best) -> str:
 
 def _tell_several(conclusion: Conclusion, holding: Sequence[Best]) -> str:
     """Name the best setting of each line; lines with the same one share a clause."""
-    main = conclusion.grid.dimensions[conclusion.main].name
-    wish = conclusion.sweep.wish
+    main = conclusion.main_axis.name
+    criteria = conclusion.criteria
     found: dict[str, list[Best]] = {}
     for best in holding:
-        own = [best.setting or 0] if wish.objective else order_best(best)
+        own = [best.setting or 0] if criteria.objective else order_best(best)
         found.setdefault(join_settings(conclusion, own), []).append(best)
     parts = [f"{label} at {tell_lines(conclusion, own)}" for label, own in found.items()]
     is_all = len(holding) == len(conclusion.list_bests(conclusion.main))
@@ -219,11 +220,11 @@ def _tell_several(conclusion: Conclusion, holding: Sequence[Best]) -> str:
         told = "; ".join(parts)
     else:
         return _refer_to_table(conclusion, len(found))
-    if wish.objective is None:
+    if criteria.objective is None:
         return f"{_tell_conditions(conclusion)} with these values of {main}: {told}."
-    held = f", while {_tell_conditions(conclusion)}" if wish.hold else ""
-    way = "most" if wish.is_rising else "least"
-    return f"The {main} with the {way} {wish.objective.text}{held}: {told}."
+    held = f", while {_tell_conditions(conclusion)}" if criteria.constraints else ""
+    way = "most" if criteria.higher_is_better else "least"
+    return f"The {main} with the {way} {criteria.objective.text}{held}: {told}."
 
 
 def _is_short(parts: Sequence[str]) -> bool:
@@ -233,7 +234,7 @@ def _is_short(parts: Sequence[str]) -> bool:
 
 def _refer_to_table(conclusion: Conclusion, number: int) -> str:
     """Say that the best setting differs between lines, and refer to the table."""
-    main = conclusion.grid.dimensions[conclusion.main].name
+    main = conclusion.main_axis.name
     others = join_names([own.name for own in list_others(conclusion)])
     if conclusion.objective is None:
         return f"Which {main} holds depends on {others}: each row of the table names those that do."
@@ -245,9 +246,9 @@ def _refer_to_table(conclusion: Conclusion, number: int) -> str:
 
 def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
     """Say where no setting holds and which comes nearest, or where more seeds are needed."""
-    main = conclusion.grid.dimensions[conclusion.main].name
-    failing = [best for best in others if best.standing is Standing.FAILS]
-    undecided = [best for best in others if best.standing is Standing.UNDECIDED]
+    main = conclusion.main_axis.name
+    failing = [best for best in others if best.standing is Feasibility.FAILS]
+    undecided = [best for best in others if best.standing is Feasibility.UNDECIDED]
     lines, nearest = conclusion.list_bests(conclusion.main), conclusion.nearest
     if failing and nearest:
         label = name_setting(conclusion, nearest.setting or 0)
@@ -274,41 +275,48 @@ def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
 
 def _tell_obstacle(conclusion: Conclusion, best: Best) -> str:
     """Name the condition that the setting with the best objective fails; or empty."""
-    objective, wish = conclusion.objective, conclusion.sweep.wish
-    known = [own for own in best.line if objective and own in objective.estimates]
+    objective, criteria = conclusion.objective, conclusion.criteria
+    known = [own for own in best.among if objective and own in objective.estimates]
     if objective is None or not known or best.setting is None:
         return ""
     most = max(
-        known, key=lambda own: objective.orient(objective.estimates[own].mean, wish.is_rising)
+        known,
+        key=lambda own: objective.as_gain(objective.estimates[own].mean, criteria.higher_is_better),
     )
-    failed = [one for one in wish.hold if conclusion.judge(one, most) is Standing.FAILS]
+    failed = [
+        one for one in criteria.constraints if conclusion.judge(one, most) is Feasibility.FAILS
+    ]
     if most == best.setting or not failed:
         return ""
     label = name_setting(conclusion, most)
     line = tell_lines(conclusion, [best])
     where = f"at {line}, " if line else ""
-    way = "most" if wish.is_rising else "least"
+    way = "most" if criteria.higher_is_better else "least"
     of = "as much" if objective.is_tie(best.setting, most) else f"the {way}"
     value = write_mean(objective, most)
     held = _tell_condition(conclusion, failed[0], most)
-    told = f"{where}{label} has {of} {objective.about.measure}, {value}, but {held}."
+    told = f"{where}{label} has {of} {objective.info.name}, {value}, but {held}."
     return capitalise(told)
 
 
 def _tell_values(conclusion: Conclusion, setting: int) -> str:
     """Give the objective and the conditions' terms in a setting, with intervals."""
-    objective, wish = conclusion.objective, conclusion.sweep.wish
+    objective, criteria = conclusion.objective, conclusion.criteria
     parts = []
-    if objective and wish.objective:
-        parts.append(f"{wish.objective.text} {write_mean(objective, setting)}")
-    parts += [_tell_condition(conclusion, one, setting) for one in wish.hold]
+    if objective and criteria.objective:
+        parts.append(f"{criteria.objective.text} {write_mean(objective, setting)}")
+    parts += [_tell_condition(conclusion, one, setting) for one in criteria.constraints]
     return join_names(list(dict.fromkeys(parts)))
 
 
 def _tell_held(conclusion: Conclusion, setting: int) -> str:
     """Give the values of the conditions that a setting does not meet."""
-    wish = conclusion.sweep.wish
-    missed = [one for one in wish.hold if conclusion.judge(one, setting) is not Standing.HOLDS]
+    criteria = conclusion.criteria
+    missed = [
+        one
+        for one in criteria.constraints
+        if conclusion.judge(one, setting) is not Feasibility.HOLDS
+    ]
     return join_names([_tell_condition(conclusion, one, setting) for one in missed])
 
 
@@ -319,7 +327,7 @@ def _tell_condition(conclusion: Conclusion, condition: Condition, setting: int) 
 
 def _tell_conditions(conclusion: Conclusion) -> str:
     """Write the clause that the conditions hold."""
-    texts = [write_operators(one.text) for one in conclusion.sweep.wish.hold]
+    texts = [write_operators(one.text) for one in conclusion.criteria.constraints]
     return f"{join_names(texts)} {'holds' if len(texts) == 1 else 'hold'}"
 
 
@@ -328,7 +336,7 @@ def _tell_conditions(conclusion: Conclusion) -> str:
 
 def _tell_shapes(conclusion: Conclusion) -> list[str]:
     """Describe each measure's curve along the main axis, and name its most important axis."""
-    main = conclusion.grid.dimensions[conclusion.main]
+    main = conclusion.main_axis
     told: list[str] = []
     if main.numbers:
         parts = [
@@ -370,7 +378,7 @@ def _tell_shape(conclusion: Conclusion, knees: Sequence[Knee]) -> str:
 
 def _span(conclusion: Conclusion, settings: Iterable[int]) -> str:
     """Name the range of some settings along the main axis: one label, or the first and the last."""
-    main = conclusion.grid.dimensions[conclusion.main]
+    main = conclusion.main_axis
     places = [conclusion.grid.find_place(own)[conclusion.main] for own in settings]
     numbers = main.numbers or tuple(range(len(main.labels)))
     places.sort(key=lambda place: numbers[place])
@@ -383,17 +391,17 @@ def _span(conclusion: Conclusion, settings: Iterable[int]) -> str:
 
 def _tell_categories(conclusion: Conclusion) -> str:
     """Name the category that is the best on most lines, for each measure."""
-    main = conclusion.grid.dimensions[conclusion.main]
+    main = conclusion.main_axis
     winners: dict[str, list[str]] = {}
     for name, measured in conclusion.measures.items():
-        if measured.about.is_rising is None or not conclusion.shares.get(name):
+        if measured.info.higher_is_better is None or not conclusion.shares.get(name):
             continue
         counts: dict[int, int] = {}
         for line in conclusion.grid.list_lines(conclusion.main):
             known = [own for own in line if own in measured.estimates]
             if len(known) < 2:
                 continue
-            best = max(known, key=lambda own: measured.orient(measured.estimates[own].mean))
+            best = max(known, key=lambda own: measured.as_gain(measured.estimates[own].mean))
             tied = [own for own in known if own == best or measured.is_tie(own, best)]
             if len(tied) == len(known):
                 continue

@@ -1,6 +1,6 @@
 """Computes the conclusion of a sweep: best settings, knees, trade-off, explained variance.
 
-Two settings tie in a measure by the rule of `headend.comparison.ties.is_tie`: the difference
+Two settings tie in a measure by the rule of `headend.analysis.ties.is_tie`: the difference
 between them, paired by seed, is not beyond its 95 % interval, or is at most 5 % of the larger one
 (0.1 of a MOS). Everything here rests on that rule:
 
@@ -16,7 +16,6 @@ undecided otherwise. One seed gives no interval: then the value decides.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,27 +23,33 @@ from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from headend.analysis.criteria import Term
+from headend.analysis.measures import (
+    MeasureValues,
+    list_figures,
+    measure_terms,
+)
+from headend.analysis.ranking import Policy, evaluate, rank
+from headend.engine.metrics import list_measures
+from headend.scenario.groups import name_group
 from headend.sweeps.conclusion import (
     Best,
     Conclusion,
     Dimension,
     Grid,
     Knee,
-    Measured,
+    Option,
+    RobustChoice,
     Shape,
-    Standing,
     TradeOff,
-    find_shortfall,
-    judge,
-    weigh,
 )
 from headend.sweeps.definition import Sweep
-from headend.sweeps.overall import find_overall, is_chosen
-from headend.sweeps.shown import Shown, choose_shown, describe_figure, list_figures
-from headend.sweeps.wish import Condition, Term
 
 if TYPE_CHECKING:
     import polars as pl
+
+#: Measures that a terminal and a report show when the sweep's file names none.
+MOST_SHOWN = 8
 
 #: From this ratio of the largest to the smallest value on, logarithms are used.
 WIDE = 10.0
@@ -64,31 +69,26 @@ def conclude(sweep: Sweep, table: pl.DataFrame) -> Conclusion:
         The results as in `SweepResult.table`; points that failed or are missing are left out.
     """
     grid = Grid(tuple(Dimension.of(axes) for axes in sweep.design.dimensions))
-    shown = choose_shown(sweep, table)
-    values = _gather(table, {item.measure for item in shown} | set(sweep.named))
-    figures = {} if table.is_empty() else list_figures(table)
-    about = {name: describe_figure(row) for name, row in figures.items() if name in values}
-    measures = {item.measure: Measured(item, values.get(item.measure, {})) for item in shown}
-    terms = {
-        **measures,
-        **{term.text: _measure(term, values, about) for term in sweep.wish.terms},
-    }
-    settings = range(1, math.prod(len(own.labels) for own in grid.dimensions) + 1)
-    done = {setting for own in values.values() for setting in own}
-    standings = {
-        setting: _stand(sweep.wish.hold, terms, setting) if setting in done else Standing.MISSING
-        for setting in settings
-    }
+    shown = [Term(name, (name,)) for name in choose_shown(sweep, table)]
+    criteria = sweep.criteria
+    terms = measure_terms(table, [*shown, *criteria.terms])
+    measures = {term.text: terms[term.text] for term in shown}
     main = _choose_main(sweep, grid)
     free = [number for number, own in enumerate(grid.dimensions) if len(own.labels) > 1]
+    evaluation = evaluate(
+        criteria,
+        terms,
+        range(1, math.prod(len(own.labels) for own in grid.dimensions) + 1),
+        _find_done(table, {*measures, *sweep.named}),
+    )
     conclusion = Conclusion(
+        criteria,
+        terms,
+        evaluation.standings,
         sweep=sweep,
         grid=grid,
         main=main,
         measures=measures,
-        terms=terms,
-        standings=standings,
-        bests=(),
         knees=tuple(
             knee
             for along in free
@@ -104,7 +104,7 @@ def conclude(sweep: Sweep, table: pl.DataFrame) -> Conclusion:
         },
         trade_off=_find_trade_off(sweep, grid, main, measures, terms),
     )
-    if not sweep.wish:
+    if not criteria:
         return conclusion
     bests = tuple(
         _find_best(conclusion, along, line)
@@ -112,53 +112,47 @@ def conclude(sweep: Sweep, table: pl.DataFrame) -> Conclusion:
         for line in grid.list_lines(along)
     )
     concluded = replace(conclusion, bests=bests)
-    overall = find_overall(concluded)
+    overall = _find_overall(concluded)
     if overall and overall.is_best:
         bests = tuple(best.call_best(overall.option, main) for best in bests)
     return replace(concluded, bests=bests, overall=overall)
 
 
-def _gather(table: pl.DataFrame, names: set[str]) -> dict[str, dict[int, dict[int, float]]]:
-    """Give the values that points have, by measure, setting and seed."""
-    import polars as pl
+def choose_shown(sweep: Sweep, table: pl.DataFrame) -> list[str]:
+    """Choose the measures to show: those that the file names, else the first by application."""
+    found = list_figures(table)
+    named = [name for name in sweep.named if name in found]
+    if not sweep.measures:
+        named += [name for name in _choose_first(found) if name not in sweep.named]
+    return named[:MOST_SHOWN]
 
-    found: dict[str, dict[int, dict[int, float]]] = {}
+
+def _choose_first(found: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Give the first measure of each flow's application, or its goodput where it reports none."""
+    order = {f"{name}.mean": number for number, name in enumerate(list_measures())}
+    goodputs: dict[str, str] = {}
+    reports: dict[str, tuple[int, str]] = {}
+    for name, row in found.items():
+        subject, metric = row["subject"], row["metric"]
+        if subject is None or name_group(subject):
+            continue
+        if metric == "goodput":
+            goodputs.setdefault(subject, name)
+        if metric in order:
+            own = (order[metric], name)
+            reports[subject] = min(reports.get(subject, own), own, key=lambda one: one[0])
+    return list((goodputs | {subject: name for subject, (_, name) in reports.items()}).values())
+
+
+def _find_done(table: pl.DataFrame, names: set[str]) -> set[int]:
+    """Find the settings in which any of some measures has a value."""
     if table.is_empty():
-        return found
-    rows = table.filter(
-        pl.col("measure").is_in(list(names))
-        & pl.col("value").is_not_null()
-        & pl.col("error").is_null()
+        return set()
+    rows = table.drop_nulls("value")
+    rows = rows.filter(
+        rows["error"].is_null() & rows["value"].is_finite() & rows["measure"].is_in(list(names))
     )
-    for measure, setting, seed, value in rows.select(
-        "measure", "setting", "seed", "value"
-    ).iter_rows():
-        if math.isfinite(value):
-            found.setdefault(measure, {}).setdefault(setting, {})[seed] = value
-    return found
-
-
-def _measure(
-    term: Term,
-    values: Mapping[str, Mapping[int, Mapping[int, float]]],
-    about: Mapping[str, Shown],
-) -> Measured:
-    """Give a term's values in each setting; a ratio is computed for each seed."""
-    first = about.get(term.measures[0]) or Shown(term.text, "number")
-    own = values.get(term.measures[0], {})
-    if len(term.measures) == 1:
-        return Measured(first, own)
-    other = values.get(term.measures[1], {})
-    ratios = {
-        setting: {
-            seed: value / other[setting][seed]
-            for seed, value in by_seed.items()
-            if other.get(setting, {}).get(seed)
-        }
-        for setting, by_seed in own.items()
-    }
-    kept = {setting: by_seed for setting, by_seed in ratios.items() if by_seed}
-    return Measured(Shown(term.text, "number", first.is_rising), kept)
+    return set(rows["setting"])
 
 
 def _choose_main(sweep: Sweep, grid: Grid) -> int:
@@ -174,60 +168,123 @@ def _choose_main(sweep: Sweep, grid: Grid) -> int:
         return next(
             number for number, axes in enumerate(sweep.design.dimensions) if compared in axes
         )
-    chosen = [number for number in several if is_chosen(sweep, number)]
+    chosen = [number for number in several if _is_chosen(sweep, number)]
     categories = [number for number in chosen if grid.dimensions[number].numbers is None]
     if categories:
         return categories[0]
     return (chosen or several or [len(grid.dimensions) - 1])[-1]
 
 
-def _stand(
-    conditions: Sequence[Condition], terms: Mapping[str, Measured], setting: int
-) -> Standing:
-    """Give the standing of a setting: the worst one over all conditions."""
-    found = [judge(one, terms[one.term.text], setting) for one in conditions]
-    for standing in (Standing.FAILS, Standing.UNDECIDED):
-        if standing in found:
-            return standing
-    return Standing.HOLDS
-
-
 def _find_best(conclusion: Conclusion, along: int, line: tuple[int, ...]) -> Best:
     """Find a line's best setting: of those that hold, else by their means, else the nearest."""
-    standings = conclusion.standings
-    done = [setting for setting in line if standings[setting] is not Standing.MISSING]
-    if not done:
-        return Best(along, line, None, (), Standing.MISSING)
-    shortfalls = {setting: find_shortfall(conclusion, setting) for setting in done}
-    standing = Standing.HOLDS
-    able = [setting for setting in done if standings[setting] is standing]
+
+    def prefer(settings: Sequence[int]) -> int:
+        if conclusion.objective is None:
+            return min(settings, key=conclusion.find_shortfall)
+        return conclusion.prefer([(own,) for own in settings])[0]
+
+    def choose_nearest(shortfalls: Mapping[int, float]) -> int:
+        return min(shortfalls, key=lambda own: (shortfalls[own], -conclusion.weigh(own)))
+
+    policy = Policy(MeasureValues.is_tie, prefer, choose_nearest)
+    return Best(**vars(rank(conclusion, line, policy)), along=along)
+
+
+def _find_choices(sweep: Sweep, grid: Grid, main: int) -> tuple[int, ...]:
+    """List the dimensions that somebody chooses, the main one always, without single values."""
+    chosen = {
+        number
+        for number in range(len(grid.dimensions))
+        if len(grid.dimensions[number].labels) > 1 and _is_chosen(sweep, number)
+    }
+    return tuple(sorted(chosen | {main}))
+
+
+def _is_chosen(sweep: Sweep, dimension: int) -> bool:
+    """Say whether a dimension is a choice: whether one of its axes is."""
+    return any(axis.role == "choice" for axis in sweep.design.dimensions[dimension])
+
+
+def _find_overall(conclusion: Conclusion) -> RobustChoice | None:
+    """Find the option that is best over all circumstances.
+
+    Of the options that hold in every circumstance, it is the one with the smallest largest loss.
+    `Conclusion.prefer` chooses between equal ones.
+
+    Returns
+    -------
+    RobustChoice or None
+        None without a wish, with only one line, and where no option holds in every circumstance.
+    """
+    grid = conclusion.grid
+    if not conclusion.criteria or len(conclusion.list_bests(conclusion.main)) < 2:
+        return None
+    choices = _find_choices(conclusion.sweep, grid, conclusion.main)
+    given = tuple(
+        number
+        for number, dimension in enumerate(grid.dimensions)
+        if number not in choices and len(dimension.labels) > 1
+    )
+    options = _list_options(grid, choices)
+    able = [option for option in options if all(map(conclusion.is_able, option))]
     if not able:
-        standing = Standing.UNDECIDED
-        able = [setting for setting in done if shortfalls[setting] <= 0]
-    if not able:
-        measured = [setting for setting in done if math.isfinite(shortfalls[setting])]
-        nearest = _find_nearest(conclusion, measured) if measured else None
-        return Best(along, line, nearest, (), Standing.FAILS)
+        return None
+    rows = list(zip(*options, strict=True))
+    losses = {option: _find_losses(conclusion, option, rows) for option in able}
+    least = min(max(own) for own in losses.values())
+    equal = [option for option in able if max(losses[option]) <= least]
+    option = conclusion.prefer(equal)
+    ties = tuple(
+        own for own in able if own != option and _is_as_good(conclusion, own, option, losses)
+    )
+    return RobustChoice(given, option, ties, losses[option])
+
+
+def _list_options(grid: Grid, choices: Sequence[int]) -> list[Option]:
+    """List the options, each by its settings in the order of the circumstances."""
+    sizes = [range(len(dimension.labels)) for dimension in grid.dimensions]
+    others = [number for number in range(len(sizes)) if number not in choices]
+    options = []
+    for chosen in itertools.product(*(sizes[number] for number in choices)):
+        settings = []
+        for place in itertools.product(*(sizes[number] for number in others)):
+            at = dict(zip((*choices, *others), (*chosen, *place), strict=True))
+            settings.append(grid.find_setting([at[number] for number in range(len(sizes))]))
+        options.append(tuple(settings))
+    return options
+
+
+def _find_losses(
+    conclusion: Conclusion, option: Option, rows: Sequence[Sequence[int]]
+) -> tuple[float, ...]:
+    """Give an option's loss of objective against the best setting, for each circumstance."""
     objective = conclusion.objective
     if objective is None:
-        first, *others = sorted(able, key=lambda own: shortfalls[own])
-        return Best(along, line, first, tuple(sorted(others, key=line.index)), standing)
-    able = [setting for setting in able if setting in objective.estimates]
-    if not able:
-        return Best(along, line, None, (), Standing.MISSING)
-    most = max(able, key=functools.partial(weigh, conclusion))
-    equal = [own for own in able if own == most or objective.is_tie(own, most)]
-    (best,) = conclusion.prefer([(own,) for own in equal])
-    ties = tuple(own for own in equal if own != best)
-    return Best(along, line, best, ties, standing)
+        return (0.0,) * len(option)
+    losses = []
+    for own, row in zip(option, rows, strict=True):
+        means = {one: conclusion.weigh(one) for one in row if conclusion.is_able(one)}
+        best = max(means, key=means.__getitem__)
+        is_equal = own == best or objective.is_tie(own, best)
+        size = max(abs(means[best]), abs(means[own]))
+        losses.append(0.0 if is_equal or not size else (means[best] - means[own]) / size)
+    return tuple(losses)
 
 
-def _find_nearest(conclusion: Conclusion, settings: Sequence[int]) -> int:
-    """Find the setting that misses the conditions least; of equals, the better objective."""
-    return min(settings, key=lambda own: (find_shortfall(conclusion, own), -weigh(conclusion, own)))
+def _is_as_good(
+    conclusion: Conclusion,
+    option: Option,
+    best: Option,
+    losses: dict[Option, tuple[float, ...]],
+) -> bool:
+    """Say whether an option is as good as the best one in every circumstance."""
+    objective = conclusion.objective
+    if objective is None or not any(losses[best]):
+        return not any(losses[option])
+    return all(objective.is_tie(one, other) for one, other in zip(option, best, strict=True))
 
 
-def find_knee(grid: Grid, measured: Measured, along: int, line: Sequence[int]) -> Knee | None:
+def find_knee(grid: Grid, measured: MeasureValues, along: int, line: Sequence[int]) -> Knee | None:
     """Find the plateau around the best point of a curve; None with fewer than three points.
 
     Parameters
@@ -242,7 +299,7 @@ def find_knee(grid: Grid, measured: Measured, along: int, line: Sequence[int]) -
         The settings along the dimension.
     """
     numbers = grid.dimensions[along].numbers
-    if numbers is None or measured.about.is_rising is None:
+    if numbers is None or measured.info.higher_is_better is None:
         return None
     known = sorted(
         (own for own in line if own in measured.estimates),
@@ -250,7 +307,7 @@ def find_knee(grid: Grid, measured: Measured, along: int, line: Sequence[int]) -
     )
     if len(known) < 3:
         return None
-    means = [measured.orient(measured.estimates[own].mean) for own in known]
+    means = [measured.as_gain(measured.estimates[own].mean) for own in known]
     at = means.index(max(means))
     low = high = at
     while low > 0 and measured.is_tie(known[low - 1], known[at]):
@@ -258,7 +315,7 @@ def find_knee(grid: Grid, measured: Measured, along: int, line: Sequence[int]) -
     while high < len(known) - 1 and measured.is_tie(known[high + 1], known[at]):
         high += 1
     shape = _find_shape(low, high, len(known) - 1)
-    name = measured.about.measure
+    name = measured.info.name
     return Knee(name, along, tuple(known), known[at], known[low], known[high], shape)
 
 
@@ -273,13 +330,13 @@ def _find_shape(low: int, high: int, end: int) -> Shape:
     return Shape.PEAKS
 
 
-def _explain(grid: Grid, measured: Measured) -> tuple[float, ...]:
+def _explain(grid: Grid, measured: MeasureValues) -> tuple[float, ...]:
     """Give the share of a measure's variance by dimension (η²); empty if all settings tie."""
     means = {setting: own.mean for setting, own in measured.estimates.items()}
     if len(means) < 2:
         return ()
     best, worst = (
-        choose(means, key=lambda own: measured.orient(means[own])) for choose in (max, min)
+        choose(means, key=lambda own: measured.as_gain(means[own])) for choose in (max, min)
     )
     if measured.is_tie(worst, best):
         return ()
@@ -308,20 +365,20 @@ def _find_trade_off(
     sweep: Sweep,
     grid: Grid,
     main: int,
-    measures: Mapping[str, Measured],
-    terms: Mapping[str, Measured],
+    measures: Mapping[str, MeasureValues],
+    terms: Mapping[str, MeasureValues],
 ) -> TradeOff | None:
     """Find the two most opposed measures along the main dimension, of a wish's if there is one."""
-    wish = sweep.wish
+    criteria = sweep.criteria
     pairs: Iterator[tuple[str, str]] | list[tuple[str, str]]
-    if wish.objective:
-        pairs = [(wish.objective.text, one.term.text) for one in wish.hold]
+    if criteria.objective:
+        pairs = [(criteria.objective.text, one.term.text) for one in criteria.constraints]
         pairs = [pair for pair in pairs if pair[0] != pair[1]]
-    if not wish.objective or not pairs:
-        directed = [name for name, own in measures.items() if own.about.is_rising is not None]
+    if not criteria.objective or not pairs:
+        directed = [name for name, own in measures.items() if own.info.higher_is_better is not None]
         pairs = itertools.combinations(directed, 2)
-    rising = {wish.objective.text: wish.is_rising} if wish.objective else {}
-    rising.update({one.term.text: one.is_rising for one in wish.hold})
+    rising = {criteria.objective.text: criteria.higher_is_better} if criteria.objective else {}
+    rising.update({one.term.text: one.higher_is_better for one in criteria.constraints})
     found = [
         (opposition, pair)
         for pair in pairs
@@ -337,15 +394,15 @@ def _find_trade_off(
 def _oppose(
     grid: Grid,
     along: int,
-    first: tuple[Measured, bool | None],
-    second: tuple[Measured, bool | None],
+    first: tuple[MeasureValues, bool | None],
+    second: tuple[MeasureValues, bool | None],
 ) -> float | None:
     """Give the mean rank correlation of two oriented measures along a dimension's lines."""
     found = []
     for line in grid.list_lines(along):
         both = [own for own in line if all(own in one.estimates for one, _ in (first, second))]
         ranks = [
-            _rank([one.orient(one.estimates[own].mean, rising) for own in both])
+            _rank([one.as_gain(one.estimates[own].mean, rising) for own in both])
             for one, rising in (first, second)
         ]
         correlation = _correlate(*ranks)

@@ -5,30 +5,16 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from headend.comparison.estimate import Estimate, estimate_mean
-from headend.comparison.ties import is_tie
+from headend.analysis.measures import MeasureValues
+from headend.analysis.ranking import Choice, Evaluation, Feasibility
 from headend.design.factor import Factor
 from headend.sweeps.definition import Sweep
-from headend.sweeps.shown import Shown
-from headend.sweeps.wish import Condition
-
-
-class Standing(StrEnum):
-    """Whether a setting meets the conditions of the wish."""
-
-    HOLDS = "holds"
-    UNDECIDED = "undecided"
-    FAILS = "fails"
-    #: No point of it has a result.
-    MISSING = "missing"
 
 
 class Shape(StrEnum):
@@ -143,77 +129,17 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A measure, or the ratio of two, in all settings.
-
-    Parameters
-    ----------
-    about
-        The description of the measure.
-    values
-        The values by setting and seed, in base units.
-    """
-
-    about: Shown
-    values: Mapping[int, Mapping[int, float]]
-
-    @functools.cached_property
-    def estimates(self) -> dict[int, Estimate]:
-        """The mean of each setting that has a value, with its interval."""
-        bounds = self.about.figure.bounds
-        return {
-            setting: estimate_mean(list(own.values()), bounds)
-            for setting, own in self.values.items()
-        }
-
-    @functools.cached_property
-    def largest(self) -> float:
-        """The largest of all means, whatever its sign; 1 where all are 0."""
-        return max((abs(own.mean) for own in self.estimates.values()), default=0.0) or 1.0
-
-    def orient(self, value: float, is_rising: bool | None = None) -> float:
-        """Give a value with its sign such that a larger one is better."""
-        rising = self.about.is_rising if is_rising is None else is_rising
-        return value if rising is not False else -value
-
-    def is_tie(self, setting: int, best: int) -> bool:
-        """Say whether a setting ties with a better one by `headend.comparison.ties.is_tie`."""
-        figure = self.about.figure
-        return is_tie(self.values[setting], self.values[best], figure.kind, figure.range)
-
-
-@dataclass(frozen=True)
-class Best:
-    """The best setting of a line.
-
-    Parameters
-    ----------
-    along
-        The dimension.
-    line
-        The settings, in its order.
-    setting
-        The preferred one of the best settings that hold. Where none holds, it is of those whose
-        means meet all conditions, and where there are none of these, the nearest. None where no
-        setting has a result, or a value of every condition.
-    ties
-        Other settings that tie with it, in the order of the line.
-    standing
-        Whether the setting holds, is undecided, or fails.
-    """
+class Best(Choice):
+    """The best setting of a line, whose settings differ in one dimension."""
 
     along: int
-    line: tuple[int, ...]
-    setting: int | None
-    ties: tuple[int, ...]
-    standing: Standing
 
     def call_best(self, settings: Sequence[int], along: int) -> Best:
         """Name a tied setting the best instead, if in ``settings`` and the line is ``along``."""
         named = next((tie for tie in self.ties if tie in settings), None)
         if self.along != along or named is None or self.setting is None:
             return self
-        others = [own for own in self.line if own == self.setting or own in self.ties]
+        others = [own for own in self.among if own == self.setting or own in self.ties]
         return replace(self, setting=named, ties=tuple(own for own in others if own != named))
 
 
@@ -265,7 +191,7 @@ Option = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Overall:
+class RobustChoice:
     """The option that is best over all circumstances (combinations of given values).
 
     Parameters
@@ -293,8 +219,8 @@ class Overall:
 
 
 @dataclass(frozen=True)
-class Conclusion:
-    """The conclusion of a sweep.
+class Conclusion(Evaluation):
+    """The conclusion of a sweep; its ``terms`` are those of the criteria and the shown measures.
 
     Parameters
     ----------
@@ -306,12 +232,8 @@ class Conclusion:
         The dimension of most interest: that of the compared axis, else of a choice.
     measures
         The measures that are shown, by name.
-    terms
-        The terms of the wish, by their text, and the shown measures, by their names.
-    standings
-        The standing of every setting.
     bests
-        The best setting of every line along every dimension; empty without a wish.
+        The best setting of every line along every dimension; empty without criteria.
     knees
         The curves along every dimension of numbers, of the measures that have a better end.
     shares
@@ -326,36 +248,23 @@ class Conclusion:
     sweep: Sweep
     grid: Grid
     main: int
-    measures: Mapping[str, Measured]
-    terms: Mapping[str, Measured]
-    standings: Mapping[int, Standing]
-    bests: tuple[Best, ...]
-    knees: tuple[Knee, ...]
-    shares: Mapping[str, tuple[float, ...]]
-    trade_off: TradeOff | None
-    overall: Overall | None = None
+    measures: Mapping[str, MeasureValues]
+    bests: tuple[Best, ...] = ()
+    knees: tuple[Knee, ...] = ()
+    shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    trade_off: TradeOff | None = None
+    overall: RobustChoice | None = None
+
+    @property
+    def main_axis(self) -> Dimension:
+        """The dimension of most interest."""
+        return self.grid.dimensions[self.main]
 
     @property
     def nearest(self) -> Best | None:
         """The nearest setting of all main lines on which every mean fails the wish; or None."""
-        failing = [own for own in self.list_bests(self.main) if own.standing is Standing.FAILS]
-        return min(failing, key=lambda own: find_shortfall(self, own.setting or 0), default=None)
-
-    @property
-    def objective(self) -> Measured | None:
-        """The term to maximise or minimise; None where the wish has none."""
-        term = self.sweep.wish.objective
-        return self.terms[term.text] if term else None
-
-    def judge(self, condition: Condition, setting: int) -> Standing:
-        """Say whether a condition holds in a setting; a setting without a value fails."""
-        return judge(condition, self.terms[condition.term.text], setting)
-
-    def is_able(self, setting: int) -> bool:
-        """Say whether a setting meets the conditions and has a value of the objective."""
-        objective = self.objective
-        is_known = objective is None or setting in objective.estimates
-        return self.standings[setting] is Standing.HOLDS and is_known
+        failing = [own for own in self.list_bests(self.main) if own.standing is Feasibility.FAILS]
+        return min(failing, key=lambda own: self.find_shortfall(own.setting or 0), default=None)
 
     def prefer(self, options: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         """Choose one of several tied options; each has one setting, or one per circumstance.
@@ -373,9 +282,9 @@ class Conclusion:
         numbers = grid.dimensions[varied[0]].numbers if len(varied) == 1 else None
         if numbers:
             return min(options, key=lambda own: numbers[grid.find_place(own[0])[varied[0]]])
-        if self.sweep.wish.hold:
-            return min(options, key=lambda own: max(find_shortfall(self, one) for one in own))
-        return max(options, key=lambda own: min(weigh(self, one) for one in own))
+        if self.criteria.constraints:
+            return min(options, key=lambda own: max(map(self.find_shortfall, own)))
+        return max(options, key=lambda own: min(map(self.weigh, own)))
 
     def list_bests(self, along: int) -> list[Best]:
         """List the best settings of the lines along one dimension."""
@@ -397,7 +306,7 @@ class Conclusion:
             return {axis.name: axis.labels[at] for axes, at in places for axis in axes}
 
         return {
-            "wish": self.sweep.wish.to_dict(),
+            "wish": self.criteria.to_dict(),
             "best": [
                 {
                     "along": names[best.along],
@@ -439,69 +348,10 @@ class Conclusion:
         """Give the means of the wish's terms with their intervals, in base units."""
         found = {
             term.text: self.terms[term.text].estimates.get(setting or 0)
-            for term in self.sweep.wish.terms
+            for term in self.criteria.terms
         }
         return {
             name: {"mean": own.mean, "low": own.low, "high": own.high}
             for name, own in found.items()
             if own
         }
-
-
-def judge(condition: Condition, measured: Measured, setting: int) -> Standing:
-    """Say by the mean's interval whether a condition holds in a setting; no value fails."""
-    estimate = measured.estimates.get(setting)
-    if estimate is None:
-        return Standing.FAILS
-    bound = condition.read_bound(measured.about.kind)
-    ends = (estimate.mean,) if math.isnan(estimate.low) else (estimate.low, estimate.high)
-    met = [_meets(end, condition.operator, bound) for end in ends]
-    if all(met):
-        return Standing.HOLDS
-    return Standing.UNDECIDED if any(met) else Standing.FAILS
-
-
-def _meets(value: float, operator: str, bound: float) -> bool:
-    return {
-        ">=": value >= bound,
-        ">": value > bound,
-        "<=": value <= bound,
-        "<": value < bound,
-    }[operator]
-
-
-def weigh(conclusion: Conclusion, setting: int) -> float:
-    """Give a setting's mean objective, with its sign such that a larger one is better."""
-    objective = conclusion.objective
-    if objective is None or setting not in objective.estimates:
-        return -math.inf
-    mean = objective.estimates[setting].mean
-    return objective.orient(mean, conclusion.sweep.wish.is_rising)
-
-
-def find_miss(conclusion: Conclusion, condition: Condition, setting: int) -> float | None:
-    """Give by how much a setting's mean misses a condition, in base units; margins are negative.
-
-    None where the setting has no value.
-    """
-    measured = conclusion.terms[condition.term.text]
-    estimate = measured.estimates.get(setting)
-    if estimate is None:
-        return None
-    bound = condition.read_bound(measured.about.kind)
-    return bound - estimate.mean if condition.is_rising else estimate.mean - bound
-
-
-def weigh_miss(conclusion: Conclusion, condition: Condition, setting: int) -> float:
-    """Give a setting's miss of a condition, as a share of the bound; infinite without a value."""
-    measured = conclusion.terms[condition.term.text]
-    miss = find_miss(conclusion, condition, setting)
-    if miss is None:
-        return math.inf
-    return miss / (abs(condition.read_bound(measured.about.kind)) or measured.largest)
-
-
-def find_shortfall(conclusion: Conclusion, setting: int) -> float:
-    """Give a setting's miss of its worst condition, as a share of the bound, or margin (< 0)."""
-    conditions = conclusion.sweep.wish.hold
-    return max((weigh_miss(conclusion, one, setting) for one in conditions), default=0.0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from headend.analysis.criteria import Criteria, read_criteria
 from headend.design.conflicts import check_paths
 from headend.design.design import Design
 from headend.design.factor import Factor
@@ -20,7 +21,6 @@ from headend.scenario.modems import find_named
 from headend.scenario.reach import Reach
 from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import Source, write_overrides
-from headend.sweeps.wish import Wish, read_wish
 
 _KEYS = {
     "format", "title", "description", "scenario", "seeds", "set", "grid", "zip", "measures",
@@ -61,12 +61,12 @@ class Sweep:
     description: str = ""
     file: Path | None = None
     allowed: tuple[Path, ...] = ()
-    wish: Wish = field(default_factory=Wish)
+    criteria: Criteria = field(default_factory=Criteria)
 
     @property
     def named(self) -> dict[str, str]:
         """The quantities measured by name: those of its measures, then those of its wish."""
-        return {**self.measures, **self.wish.list_paths(self.measures)}
+        return {**self.measures, **self.criteria.list_paths(self.measures)}
 
     @property
     def reach(self) -> Reach:
@@ -167,7 +167,7 @@ def make_sweep(content: Mapping[str, Any], name: str, folder: Path | None = None
             tuple(write_overrides(_expect_table(content, "set"))),
         ),
         measures=measures,
-        wish=read_wish(_expect_table(content, "wish"), measures),
+        criteria=read_criteria(_expect_table(content, "wish"), measures),
         compare=_expect_text(content, "compare"),
         title=_expect_text(content, "title"),
         description=" ".join(_expect_text(content, "description").split()),

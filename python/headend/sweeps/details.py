@@ -2,53 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from headend.analysis.estimate import format_cell
 from headend.analysis.grading import Grade
-from headend.comparison.estimate import format_cell
-from headend.sweeps.conclusion import Conclusion, Knee, Shape, Standing
+from headend.analysis.ranking import Feasibility
+from headend.sweeps.conclusion import Conclusion, Knee, Shape
 from headend.sweeps.naming import write_operators
-from headend.text.quantity import choose_unit, name_column
+from headend.text.quantity import choose_unit
 from headend.text.wording import join_names
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of texts, with a grade for the colour of each row.
-
-    Parameters
-    ----------
-    title
-        The heading.
-    note
-        How to read it.
-    columns
-        The headings of the columns.
-    rows
-        The rows, each with one text for each column.
-    grades
-        The grade of each row; ``Grade.NONE`` for no colour.
-    """
-
-    title: str
-    note: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    grades: tuple[Grade, ...]
-
+from headend.wording.table import Cell, Column, Row, Table, make_table
 
 _GRADES = {
-    Standing.HOLDS: Grade.GOOD,
-    Standing.UNDECIDED: Grade.FAIR,
-    Standing.FAILS: Grade.BAD,
-    Standing.MISSING: Grade.NONE,
+    Feasibility.HOLDS: Grade.GOOD,
+    Feasibility.UNDECIDED: Grade.FAIR,
+    Feasibility.FAILS: Grade.BAD,
+    Feasibility.MISSING: Grade.NONE,
 }
 
 _WORDS = {
-    Standing.HOLDS: "holds",
-    Standing.UNDECIDED: "undecided",
-    Standing.FAILS: "fails; nothing holds",
-    Standing.MISSING: "no result",
+    Feasibility.HOLDS: "holds",
+    Feasibility.UNDECIDED: "undecided",
+    Feasibility.FAILS: "fails; nothing holds",
+    Feasibility.MISSING: "no result",
 }
 
 
@@ -56,8 +30,8 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
     """List the best setting along each axis under the wish; None without a wish."""
     if not conclusion.bests:
         return None
-    wish, grid = conclusion.sweep.wish, conclusion.grid
-    found = [conclusion.terms[term.text] for term in wish.terms]
+    criteria, grid = conclusion.criteria, conclusion.grid
+    found = [conclusion.terms[term.text] for term in criteria.terms]
     units = [
         choose_unit(
             [
@@ -65,42 +39,41 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
                 for best in conclusion.bests
                 if best.setting in own.estimates
             ],
-            own.about.kind,
+            own.info.kind,
         )
         for own in found
     ]
-    rows, grades = [], []
+    rows = []
     order = sorted(conclusion.bests, key=lambda best: best.along != conclusion.main)
     for best in order:
         dimension = grid.dimensions[best.along]
-        line = grid.name_place(best.line[0], [best.along], whole=True)
+        line = grid.name_place(best.among[0], [best.along], whole=True)
         labels = [grid.find_place(own)[best.along] for own in best.ties]
         cells = [
-            format_cell(own.estimates[best.setting], own.about.kind, unit)
+            Cell(format_cell(own.estimates[best.setting], own.info.kind, unit))
             if best.setting in own.estimates
-            else "–"
+            else None
             for own, unit in zip(found, units, strict=True)
         ]
-        rows.append(
-            (
-                f"{dimension.name}{f', at {line}' if line else ''}",
-                "–"
-                if best.setting is None
-                else dimension.labels[grid.find_place(best.setting)[best.along]],
-                join_names([dimension.labels[place] for place in labels]),
-                _WORDS[best.standing],
-                *cells,
-            )
+        grade = _GRADES[best.standing]
+        label = best.setting and dimension.labels[grid.find_place(best.setting)[best.along]]
+        texts = (
+            Cell(label, grade) if label else None,
+            Cell(join_names([dimension.labels[place] for place in labels])),
+            Cell(_WORDS[best.standing], grade),
         )
-        grades.append(_GRADES[best.standing])
-    columns = [name_column(term.text, unit) for term, unit in zip(wish.terms, units, strict=True)]
+        rows.append(Row(f"{dimension.name}{f', at {line}' if line else ''}", (*texts, *cells)))
+    columns = [
+        Column(term.text, unit, is_number=True)
+        for term, unit in zip(criteria.terms, units, strict=True)
+    ]
     return Table(
-        "The best setting along each axis",
-        f"The wish: {write_operators(wish.tell())}. As good is what differs by no more than its 95"
-        " % interval, paired by seed, or by 5 % (a MOS by 0.1).",
-        ("along", "best", "as good", "standing", *columns),
+        (*map(Column, ("best", "as good", "standing")), *columns),
         tuple(rows),
-        tuple(grades),
+        "along",
+        "The best setting along each axis",
+        f"The wish: {write_operators(criteria.tell())}. As good is what differs by no more than its"
+        " 95 % interval, paired by seed, or by 5 % (a MOS by 0.1).",
     )
 
 
@@ -116,14 +89,14 @@ def tabulate_knees(conclusion: Conclusion) -> Table | None:
         line = grid.name_place(knee.line[0], [knee.along], whole=True)
         place = f"{dimension.name}{f', at {line}' if line else ''}"
         rows.append((knee.measure, place, _tell_knee(conclusion, knee)))
-    return Table(
-        "Knees",
-        "A knee is the end of the plateau around the best point of a curve: beyond it the measure"
-        " changes by more than its 95 % interval, paired by seed, and by more than 5 % (a MOS by"
-        " more than 0.1).",
-        ("measure", "along", "what it does"),
-        tuple(rows),
-        tuple(Grade.NONE for _ in rows),
+    return make_table(
+        "measure",
+        ("along", "what it does"),
+        rows,
+        title="Knees",
+        note="A knee is the end of the plateau around the best point of a curve: beyond it the"
+        " measure changes by more than its 95 % interval, paired by seed, and by more than 5 % (a"
+        " MOS by more than 0.1).",
     )
 
 
@@ -151,21 +124,20 @@ def tabulate_shares(conclusion: Conclusion) -> Table | None:
         return None
     rows = []
     for name in conclusion.measures:
-        shares = conclusion.shares.get(name)
-        own = [
-            share
-            for share, dimension in zip(shares or (), conclusion.grid.dimensions, strict=False)
-            if len(dimension.labels) > 1
-        ]
+        pairs = zip(conclusion.shares.get(name) or (), conclusion.grid.dimensions, strict=False)
+        own = [share for share, dimension in pairs if len(dimension.labels) > 1]
         cells = [f"{share * 100:.0f} %" for share in [*own, max(0.0, 1 - sum(own))]]
-        rows.append((name, *(cells if shares else ["–"] * (len(dimensions) + 1))))
-    return Table(
-        "Which axis matters for what",
-        "How much of a measure's variance between the settings goes with each axis on its own (η²;"
-        " of the logarithm where values span a factor of ten). The column interaction is the rest:"
-        " the effect of one axis depends on the value of another. A dash: the measure is as good in"
-        " all settings.",
-        ("measure", *(own.name for own in dimensions), "interaction"),
-        tuple(rows),
-        tuple(Grade.NONE for _ in rows),
+        rows.append((name, *(cells if own else [None] * (len(dimensions) + 1))))
+    return make_table(
+        "measure",
+        [
+            Column(name, is_number=True)
+            for name in (*(own.name for own in dimensions), "interaction")
+        ],
+        rows,
+        title="Which axis matters for what",
+        note="How much of a measure's variance between the settings goes with each axis on its own"
+        " (η²; of the logarithm where values span a factor of ten). The column interaction is the"
+        " rest: the effect of one axis depends on the value of another. A dash: the measure is as"
+        " good in all settings.",
     )

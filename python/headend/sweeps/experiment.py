@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headend.analysis.criteria import read_preferences
 from headend.design.conflicts import check_paths
 from headend.design.design import Point
 from headend.design.place import add_line, locate
@@ -43,9 +44,8 @@ from headend.scenario.source import (
 )
 from headend.scenario.subjects import Vocabulary
 from headend.sweeps.definition import Sweep, make_sweep, read_sweep
-from headend.sweeps.outcome import render_sweep
+from headend.sweeps.page import render_sweep
 from headend.sweeps.result import SweepResult, open_sweep_folder
-from headend.sweeps.wish import read_preferences
 
 if TYPE_CHECKING:
     from headend._engine import Scenario
@@ -169,7 +169,7 @@ def adapt(
             added=(*chosen.design.added, *write_overrides(overrides)),
             seeds=chosen.design.seeds if seeds is None else choose_seeds(seeds),
         ),
-        wish=read_preferences(prefer, chosen.measures) if prefer else chosen.wish,
+        criteria=read_preferences(prefer, chosen.measures) if prefer else chosen.criteria,
     )
     _check_paths(adapted)
     return adapted
@@ -274,7 +274,7 @@ def _check_conflicts(chosen: Sweep, point: Point, text: Text, queue_path: str) -
 def _refuse_wish(chosen: Sweep, scenario: Scenario) -> str:
     """Say what of the wish a scenario cannot be asked; nothing where it is well."""
     try:
-        chosen.wish.check(chosen.measures, Vocabulary.from_scenario(scenario))
+        chosen.criteria.check(chosen.measures, Vocabulary.from_scenario(scenario))
     except InputError as error:
         return str(error)
     return ""
@@ -292,17 +292,7 @@ def _gather(
 ) -> SweepResult:
     """Put the table together."""
     names = chosen.design.names
-    points = (
-        (
-            {
-                "setting": point.setting.number,
-                **dict(zip(names, point.place, strict=True)),
-                "seed": point.seed,
-            },
-            item,
-        )
-        for point, item in prepared
-    )
+    points = [(point.to_columns(names), item) for point, item in prepared]
     return SweepResult(
         chosen,
         table=join_frames(gather_points(points, store, finished)),

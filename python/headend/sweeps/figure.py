@@ -34,9 +34,9 @@ from headend.text.quantity import choose_unit
 from headend.text.wording import capitalise, join_names, list_names
 
 if TYPE_CHECKING:
+    from headend.analysis.measures import MeasureInfo, MeasureValues
     from headend.design.factor import Factor
-    from headend.sweeps.conclusion import Conclusion, Measured
-    from headend.sweeps.shown import Shown
+    from headend.sweeps.conclusion import Conclusion
 
 #: More panels than this are no figure.
 MOST_PANELS = 12
@@ -92,8 +92,8 @@ def draw_sweep(conclusion: Conclusion, summary: pl.DataFrame) -> list[Figure]:
     along, apart, panels = _arrange(conclusion)
     several = len(sweep.design.seeds) > 1
     for number, measured in enumerate(conclusion.measures.values()):
-        item = measured.about
-        rows = summary.filter(pl.col("measure") == item.measure).drop_nulls("mean")
+        item = measured.info
+        rows = summary.filter(pl.col("measure") == item.name).drop_nulls("mean")
         if rows.is_empty():
             continue
         words = [f"Along the bottom, {along.words}"]
@@ -104,7 +104,7 @@ def draw_sweep(conclusion: Conclusion, summary: pl.DataFrame) -> list[Figure]:
         interval = " The bars are 95 % intervals over seeds." if several else ""
         drawn, note = _draw_panels(conclusion, rows, measured, along, apart, panels)
         name, text = f"measure-{number + 1}", f"{'; '.join(words)}.{interval}{note}"
-        title = capitalise(f"{item.measure} by {along.words}")
+        title = capitalise(f"{item.name} by {along.words}")
         figures.append(Figure(name, title, text, drawn, note))
     return figures
 
@@ -124,22 +124,22 @@ def _arrange(conclusion: Conclusion) -> tuple[Factor, Factor | None, list[Factor
 def _draw_panels(
     conclusion: Conclusion,
     rows: pl.DataFrame,
-    measured: Measured,
+    measured: MeasureValues,
     along: Factor,
     apart: Factor | None,
     panels: Sequence[Factor],
 ) -> tuple[list[Panel], str]:
     """Draw the panels, all on one scale, and name what was left out."""
-    item = measured.about
+    item = measured.info
     drawn = choose_axis(rows, item)
-    drawn, marks, beyond = make_room(drawn, _list_bounds(conclusion, item.measure, drawn))
+    drawn, marks, beyond = make_room(drawn, _list_bounds(conclusion, item.name, drawn))
     best = {own.setting for own in conclusion.list_bests(conclusion.main)}
 
     def draw(own: pl.DataFrame) -> vl.Chart:
         return _draw(own, drawn, along, apart, marks, best)
 
     if not panels:
-        return [Panel("", draw(rows), item.measure)], beyond
+        return [Panel("", draw(rows), item.name)], beyond
     names = [axis.name for axis in panels]
     words = [axis.words for axis in panels]
     shown: list[Panel] = []
@@ -147,7 +147,7 @@ def _draw_panels(
     for key, own in rows.group_by(names, maintain_order=True):
         title = ", ".join(f"{name} {value}" for name, value in zip(words, key, strict=True))
         if len(shown) < MOST_PANELS:
-            shown.append(Panel(title, draw(own), f"{item.measure} {title}"))
+            shown.append(Panel(title, draw(own), f"{item.name} {title}"))
         else:
             left.append(title)
     named = list_names(left, MOST_NAMED, "; ")
@@ -199,7 +199,7 @@ def make_room(
     return replace(drawn, scale=scale, least=low if is_log else drawn.least), shown, told
 
 
-def choose_axis(rows: pl.DataFrame, item: Shown, *, from_zero: bool = True) -> Drawn:
+def choose_axis(rows: pl.DataFrame, item: MeasureInfo, *, from_zero: bool = True) -> Drawn:
     """Choose the unit, the title and the scale for all values of a measure, with their intervals.
 
     Where the rows say of whom it is measured, the title says what it is in words, and else what it
@@ -214,7 +214,7 @@ def choose_axis(rows: pl.DataFrame, item: Shown, *, from_zero: bool = True) -> D
         title = name_measure(rows, item, unit.name)
     else:
         known = describe().measures.get(item.metric)
-        title = _add_unit(item.measure, unit.name or (known.scale if known else ""))
+        title = _add_unit(item.name, unit.name or (known.scale if known else ""))
     if item.range and item.range[0] > 0:
         # A scale that does not begin at zero, such as that of MOS, is shown from end to end.
         return Drawn(title, base, vl.Scale(domain=[end / base for end in item.range], nice=False))
@@ -232,9 +232,9 @@ def choose_axis(rows: pl.DataFrame, item: Shown, *, from_zero: bool = True) -> D
 def _list_bounds(conclusion: Conclusion, measure: str, drawn: Drawn) -> list[tuple[float, str]]:
     """Give the bounds that the wish sets to a measure, in the unit in which it is drawn."""
     found = []
-    for condition in conclusion.sweep.wish.hold:
+    for condition in conclusion.sweep.criteria.constraints:
         if condition.term.measures == (measure,):
-            bound = condition.read_bound(conclusion.terms[measure].about.kind)
+            bound = condition.read_bound(conclusion.terms[measure].info.kind)
             sign = condition.operator.replace(">=", "≥").replace("<=", "≤")
             found.append((bound / drawn.base, f"{sign} {condition.limit}"))
     return found
@@ -328,12 +328,12 @@ def _without_legend(channel: vl.Color) -> dict[str, Any]:
     }
 
 
-def name_measure(rows: pl.DataFrame, item: Shown, unit: str) -> str:
+def name_measure(rows: pl.DataFrame, item: MeasureInfo, unit: str) -> str:
     """Give what a measure is called, what it is in words, and its unit."""
     subject, direction, metric = rows.select("subject", "direction", "metric").row(0)
     parts = [part for part in (subject, direction) if part]
-    is_path = bool(subject) and item.measure.startswith(f"{subject}.")
-    name = " ".join(parts) if is_path else item.measure
+    is_path = bool(subject) and item.name.startswith(f"{subject}.")
+    name = " ".join(parts) if is_path else item.name
     # Shares of fairness and counts have no unit.
     scales = {own: kind.scale for kind in describe().measures.values() for own in kind.names}
     words = str(metric).removeprefix(f"{direction}.").split(".")
@@ -343,7 +343,7 @@ def name_measure(rows: pl.DataFrame, item: Shown, unit: str) -> str:
         told = [scale, *told[1:]]
     if name in (told[0], ""):
         # What it is called is said once.
-        name, told = "", told if len(told) > 1 else [item.measure]
+        name, told = "", told if len(told) > 1 else [item.name]
     title = ": ".join(filter(None, [name, ", ".join(told)]))
     return _add_unit(title, unit)
 
@@ -478,7 +478,7 @@ def draw_trade_off(conclusion: Conclusion) -> Figure:
     )
 
 
-def _span(name: str, measured: Measured, setting: int) -> dict[str, float]:
+def _span(name: str, measured: MeasureValues, setting: int) -> dict[str, float]:
     own = measured.estimates[setting]
     ends = (own.mean, own.mean) if math.isnan(own.low) else (own.low, own.high)
     return {name: own.mean, f"{name}_low": ends[0], f"{name}_high": ends[1]}
@@ -487,8 +487,8 @@ def _span(name: str, measured: Measured, setting: int) -> dict[str, float]:
 def _draw_against(
     conclusion: Conclusion,
     rows: pl.DataFrame,
-    first: Measured,
-    second: Measured,
+    first: MeasureValues,
+    second: MeasureValues,
     *,
     several: bool,
     groups: Sequence[str],
@@ -498,10 +498,10 @@ def _draw_against(
     for name, measured in (("x", first), ("y", second)):
         ends = {"low": pl.col(f"{name}_low"), "high": pl.col(f"{name}_high")}
         own = rows.select(mean=pl.col(name), **ends)
-        drawn = choose_axis(own, measured.about, from_zero=False)
-        bounds = _list_bounds(conclusion, measured.about.measure, drawn)
+        drawn = choose_axis(own, measured.info, from_zero=False)
+        bounds = _list_bounds(conclusion, measured.info.name, drawn)
         axes[name], marks[name], left = make_room(drawn, bounds)
-        beyond += left.replace(" The bound", f" The bound {measured.about.measure}")
+        beyond += left.replace(" The bound", f" The bound {measured.info.name}")
     scaled = rows.with_columns(
         *(
             (pl.col(f"{name}{end}") / drawn.base).clip(lower_bound=drawn.least)
@@ -540,7 +540,7 @@ def _draw_against(
         legend_of_groups = vl.Legend(**make_legend(groups), orient="bottom")
         dots = dots.encode(shape=vl.Shape("group:N", scale=forms, legend=legend_of_groups))
     layers = []
-    if conclusion.grid.dimensions[conclusion.main].numbers:
+    if conclusion.main_axis.numbers:
         layers.append(base.mark_line(strokeWidth=1.5).encode(order=vl.Order("step:Q")))
     layers += [
         base.mark_rule().encode(x=encode("x", "x_low", vl.X), x2="x_high:Q"),
@@ -553,9 +553,7 @@ def _draw_against(
     text = base.mark_text(align="left", baseline="bottom", dx=7, dy=-3, style="halo")
     named = text.encode(text="label:N").transform_filter("datum.label != ''")
     layers += [named, named.properties(mark={**named.parts["mark"], "style": "text"})]
-    told = [(value, f"{second.about.measure} {words}") for value, words in marks["y"]]
+    told = [(value, f"{second.info.name} {words}") for value, words in marks["y"]]
     layers += _mark(points, told, axes["y"], None, y="y")
-    layers += [
-        mark_along(value, f"{first.about.measure} {words}", "x") for value, words in marks["x"]
-    ]
+    layers += [mark_along(value, f"{first.info.name} {words}", "x") for value, words in marks["x"]]
     return vl.layer(*layers), beyond

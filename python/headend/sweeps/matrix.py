@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from headend.analysis.answer import Cell, Matrix, Row
 from headend.analysis.grading import Grade, grade_measure
-from headend.sweeps.conclusion import Best, Conclusion, Measured, Standing
+from headend.analysis.measures import MeasureValues
+from headend.analysis.ranking import Feasibility
+from headend.sweeps.conclusion import Best, Conclusion
 from headend.sweeps.naming import join_conditions, list_others, write_operators
 from headend.text.quantity import Unit, choose_unit, format_number
 from headend.text.wording import capitalise, join_names
+from headend.wording.table import Cell, Row, Table, make_matrix
 
 #: Rows and columns of the matrix; the table of every setting has the others.
 MOST_ROWS, MOST_COLUMNS = 8, 8
@@ -23,9 +25,9 @@ MOST_ROWS, MOST_COLUMNS = 8, 8
 MOST_WITH_UNITS = 4
 
 
-def draw_matrix(conclusion: Conclusion) -> Matrix | None:
+def draw_matrix(conclusion: Conclusion) -> Table | None:
     """Draw the matrix; None where nothing was measured."""
-    grid, main = conclusion.grid, conclusion.grid.dimensions[conclusion.main]
+    grid, main = conclusion.grid, conclusion.main_axis
     if not conclusion.measures:
         return None
     lines = grid.list_lines(conclusion.main)
@@ -34,7 +36,7 @@ def draw_matrix(conclusion: Conclusion) -> Matrix | None:
     others = [own.name for own in list_others(conclusion)]
     notes = []
     rows: list[Row]
-    wished = [term.text for term in conclusion.sweep.wish.terms]
+    wished = [term.text for term in conclusion.criteria.terms]
     if wished:
         kept = spread(range(len(lines)), MOST_ROWS)
         numbers = _Numbers.of(
@@ -49,7 +51,7 @@ def draw_matrix(conclusion: Conclusion) -> Matrix | None:
         names = list(conclusion.measures)
         if len(lines) * len(names) > MOST_ROWS:
             names = [_choose_first(conclusion)]
-            notes.append(f"Shown is {names[0]}; the table below has all measures.")
+            notes.append(f"MeasureInfo is {names[0]}; the table below has all measures.")
         kept = spread(range(len(lines)), max(1, MOST_ROWS // len(names)))
         several = len(names) > 1
         numbers = _Numbers.of(
@@ -78,7 +80,7 @@ def draw_matrix(conclusion: Conclusion) -> Matrix | None:
     across = f"{main.name}\u00a0→"
     corner = f"{', '.join(others)}\u00a0↓ {across}" if others else across
     choices = tuple(main.labels[number] for number in columns)
-    return Matrix(choices, tuple(rows), corner, " ".join(filter(None, notes)))
+    return make_matrix(choices, tuple(rows), corner, " ".join(filter(None, notes)))
 
 
 def spread(items: Sequence[int], most: int, needed: Iterable[int] = ()) -> list[int]:
@@ -108,7 +110,7 @@ def _choose_columns(conclusion: Conclusion) -> list[int]:
         for own in conclusion.list_bests(conclusion.main)
         if own.setting is not None
     }
-    number = len(conclusion.grid.dimensions[conclusion.main].labels)
+    number = len(conclusion.main_axis.labels)
     return spread(range(number), MOST_COLUMNS, best)
 
 
@@ -120,9 +122,9 @@ def _draw_wished(
     numbers: _Numbers,
 ) -> Row:
     """Draw a line under the wish."""
-    best = next(own for own in conclusion.list_bests(conclusion.main) if own.line == tuple(line))
+    best = next(own for own in conclusion.list_bests(conclusion.main) if own.among == tuple(line))
     cells = tuple(_draw_standing(conclusion, best, line[number], numbers) for number in columns)
-    return Row(label or write_operators(conclusion.sweep.wish.tell()), cells)
+    return Row(label or write_operators(conclusion.criteria.tell()), cells)
 
 
 def _draw_standing(
@@ -130,45 +132,45 @@ def _draw_standing(
 ) -> Cell | None:
     """Draw the standing of a setting; the best one is marked, or the nearest where none holds."""
     standing = conclusion.standings[setting]
-    if standing is Standing.MISSING:
+    if standing is Feasibility.MISSING:
         return None
-    wish, objective = conclusion.sweep.wish, conclusion.objective
-    held = [one for one in wish.hold if conclusion.judge(one, setting) is standing]
+    criteria, objective = conclusion.criteria, conclusion.objective
+    held = [one for one in criteria.constraints if conclusion.judge(one, setting) is standing]
     told = [
         f"{one.term.text} {numbers.write(one.term.text, setting)}"
-        for one in (held or wish.hold)
-        if standing is Standing.FAILS or one.term != wish.objective
+        for one in (held or criteria.constraints)
+        if standing is Feasibility.FAILS or one.term != criteria.objective
     ]
-    if setting == best.setting and best.standing is Standing.FAILS:
-        return Cell(Grade.POOR, "nearest", told[0])
-    if standing is Standing.FAILS:
-        return Cell(Grade.BAD, "fails", told[0])
-    own = numbers.write(wish.objective.text, setting) if wish.objective else ""
+    if setting == best.setting and best.standing is Feasibility.FAILS:
+        return Cell(told[0], Grade.POOR, "nearest")
+    if standing is Feasibility.FAILS:
+        return Cell(told[0], Grade.BAD, "fails")
+    own = numbers.write(criteria.objective.text, setting) if criteria.objective else ""
     number, note = (own, ", ".join(told)) if objective else (", ".join(told[:1]), "")
-    if standing is Standing.UNDECIDED:
-        return Cell(Grade.FAIR, "undecided", number, note)
-    word = "holds" if wish.hold else ""
+    if standing is Feasibility.UNDECIDED:
+        return Cell(number, Grade.FAIR, "undecided", note)
+    word = "holds" if criteria.constraints else ""
     if objective and setting == best.setting:
         word = "best"
     elif objective and setting in best.ties:
         word = "as good"
-    grade = Grade.NONE if not wish.hold and word == "" else Grade.GOOD
-    return Cell(grade, word, number, note)
+    grade = Grade.NONE if not criteria.constraints and word == "" else Grade.GOOD
+    return Cell(number, grade, word, note)
 
 
 def _explain_wished(conclusion: Conclusion) -> str:
     """Say what the words of the cells mean."""
     sweep = conclusion.sweep
     parts = []
-    if sweep.wish.hold:
+    if sweep.criteria.constraints:
         parts.append(f"Holds: {join_conditions(conclusion)}, over the whole 95 % interval")
         if len(sweep.design.seeds) < 2:
             parts[-1] = f"Holds: {join_conditions(conclusion)}, by one seed"
-        if Standing.UNDECIDED in conclusion.standings.values():
+        if Feasibility.UNDECIDED in conclusion.standings.values():
             parts.append("undecided: over a part of it")
-    if sweep.wish.objective:
-        way = "most" if sweep.wish.is_rising else "least"
-        most = f"the {way} {sweep.wish.objective.text} of its row"
+    if sweep.criteria.objective:
+        way = "most" if sweep.criteria.higher_is_better else "least"
+        most = f"the {way} {sweep.criteria.objective.text} of its row"
         if any(best.ties for best in conclusion.list_bests(conclusion.main)):
             parts.append(f"best and as good: {most}, or within the interval or 5 % of it")
             parts.append(f"best of these: {_explain_preference(conclusion)}")
@@ -179,21 +181,21 @@ def _explain_wished(conclusion: Conclusion) -> str:
 
 def _explain_preference(conclusion: Conclusion) -> str:
     """Say which of several tied settings is called the best."""
-    main = conclusion.grid.dimensions[conclusion.main]
-    wish = conclusion.sweep.wish
+    main = conclusion.main_axis
+    criteria = conclusion.criteria
     if conclusion.overall and conclusion.overall.is_best:
         return "the one that the answer names"
     if main.numbers:
         return f"the smallest {main.name}"
-    if wish.hold:
+    if criteria.constraints:
         return "the one with the most to spare of what must hold"
-    return f"the {'most' if wish.is_rising else 'least'}"
+    return f"the {'most' if criteria.higher_is_better else 'least'}"
 
 
 def _choose_first(conclusion: Conclusion) -> str:
     """Choose the measure to show where not all fit: the first with grades, else the first."""
     for name, measured in conclusion.measures.items():
-        if grade_measure(measured.about.metric, 0.0) is not Grade.NONE:
+        if grade_measure(measured.info.metric, 0.0) is not Grade.NONE:
             return name
     return next(iter(conclusion.measures))
 
@@ -201,13 +203,13 @@ def _choose_first(conclusion: Conclusion) -> str:
 def _draw_measure(
     conclusion: Conclusion,
     label: str,
-    measured: Measured,
+    measured: MeasureValues,
     line: Sequence[int],
     columns: Sequence[int],
     numbers: _Numbers,
 ) -> Row:
     """Draw a measure along a line, with its grades, and a word at its knee."""
-    knees = conclusion.list_knees(conclusion.main, measured.about.measure)
+    knees = conclusion.list_knees(conclusion.main, measured.info.name)
     knee = next((own.setting for own in knees if set(own.line) <= set(line)), None)
     cells: list[Cell | None] = []
     for number in columns:
@@ -216,11 +218,11 @@ def _draw_measure(
             cells.append(None)
             continue
         mean = measured.estimates[setting].mean
-        grade = grade_measure(measured.about.metric, mean)
+        grade = grade_measure(measured.info.metric, mean)
         word = "" if grade is Grade.NONE else grade.value
         note = "knee" if setting == knee else ""
-        number_text = numbers.write(measured.about.measure, setting)
-        cells.append(Cell(grade, word, number_text, note))
+        number_text = numbers.write(measured.info.name, setting)
+        cells.append(Cell(number_text, grade, word, note))
     return Row(label, tuple(cells))
 
 
@@ -228,7 +230,7 @@ def _draw_measure(
 class _Numbers:
     """Writes a matrix's numbers in one unit for each term; with many columns, units in the note."""
 
-    terms: Mapping[str, Measured]
+    terms: Mapping[str, MeasureValues]
     units: Mapping[str, tuple[Unit, int]]
     is_bare: bool
 
@@ -240,7 +242,7 @@ class _Numbers:
         units = {}
         for name, own in conclusion.terms.items():
             means = [own.estimates[one].mean for one in settings if one in own.estimates]
-            unit = choose_unit(means, own.about.kind)
+            unit = choose_unit(means, own.info.kind)
             most = max((abs(mean) / unit.size for mean in means), default=0.0)
             units[name] = unit, 2 if most < 10 else 1 if most < 100 else 0
         return cls(conclusion.terms, units, len(columns) > MOST_WITH_UNITS)

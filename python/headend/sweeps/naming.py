@@ -4,41 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from headend.comparison.estimate import format_estimate
-from headend.sweeps.conclusion import Best, Conclusion, Dimension, Measured
+from headend.analysis.estimate import format_estimate
+from headend.analysis.measures import MeasureValues
+from headend.sweeps.conclusion import Best, Conclusion, Dimension
 from headend.text.wording import join_names, list_names
 
 #: Labels that a sentence lists at most.
 MOST_TOLD = 4
 
 
-def write_mean(measured: Measured, setting: int) -> str:
+def write_mean(measured: MeasureValues, setting: int) -> str:
     """Write a mean with its interval."""
     estimate = measured.estimates.get(setting)
-    return format_estimate(estimate, measured.about.kind) if estimate else "–"
+    return format_estimate(estimate, measured.info.kind) if estimate else "–"
 
 
 def order_best(best: Best) -> list[int]:
     """Give the best setting and those that tie with it, in the order of their line."""
-    return [own for own in best.line if own == best.setting or own in best.ties]
+    return [own for own in best.among if own == best.setting or own in best.ties]
 
 
 def label_settings(conclusion: Conclusion, settings: Iterable[int]) -> list[str]:
     """Name settings by their place along the main axis."""
-    main = conclusion.grid.dimensions[conclusion.main]
+    main = conclusion.main_axis
     return [main.labels[conclusion.grid.find_place(own)[conclusion.main]] for own in settings]
 
 
 def name_setting(conclusion: Conclusion, setting: int) -> str:
     """Name one setting by its label on the main axis; a bare number gets the axis' name too."""
     (label,) = label_settings(conclusion, [setting])
-    main = conclusion.grid.dimensions[conclusion.main]
+    main = conclusion.main_axis
     return f"{main.name} {label}" if label.replace(".", "").isdigit() else label
 
 
 def join_settings(conclusion: Conclusion, settings: Sequence[int]) -> str:
     """Name settings along the main axis as a sentence lists them."""
-    main = conclusion.grid.dimensions[conclusion.main]
+    main = conclusion.main_axis
     return join_labels(label_settings(conclusion, settings), _list_ordered(main))
 
 
@@ -125,7 +126,7 @@ def _name_line(conclusion: Conclusion, best: Best) -> str:
         label.replace(".", "").isdigit() for own in list_others(conclusion) for label in own.labels
     )
     without = [conclusion.main]
-    return conclusion.grid.name_place(best.line[0], without, whole=is_bare, between=" with ")
+    return conclusion.grid.name_place(best.among[0], without, whole=is_bare, between=" with ")
 
 
 def name_options(conclusion: Conclusion, options: Sequence[Sequence[int]]) -> list[str]:
@@ -151,7 +152,7 @@ def _pick(conclusion: Conclusion, numbers: Sequence[int]) -> list[Dimension]:
 
 def join_conditions(conclusion: Conclusion) -> str:
     """Name the conditions of the wish as a sentence lists them."""
-    return join_names([write_operators(one.text) for one in conclusion.sweep.wish.hold])
+    return join_names([write_operators(one.text) for one in conclusion.criteria.constraints])
 
 
 def write_operators(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.answer import Answer
+from headend.analysis.criteria import read_criteria
 from headend.design.design import Design
 from headend.design.factor import Factor
 from headend.errors import InputError
@@ -20,7 +20,7 @@ from headend.sweeps.concluding import conclude
 from headend.sweeps.conclusion import Conclusion
 from headend.sweeps.definition import Sweep
 from headend.sweeps.summary import summarise
-from headend.sweeps.wish import read_wish
+from headend.wording.answer import Answer
 
 if TYPE_CHECKING:
     import polars as pl
@@ -99,7 +99,7 @@ class SweepResult(Experiment, Presented):
             "description": self.sweep.description,
             "measures": dict(self.sweep.measures),
             "compare": self.sweep.compare,
-            "wish": self.sweep.wish.to_dict(),
+            "wish": self.sweep.criteria.to_dict(),
         }
 
 
@@ -147,7 +147,7 @@ def load_sweep(folder: str | Path) -> SweepResult:
             compare=manifest["compare"],
             title=manifest["title"],
             description=manifest["description"],
-            wish=read_wish(manifest.get("wish", {}), manifest["measures"]),
+            criteria=read_criteria(manifest.get("wish", {}), manifest["measures"]),
         )
         notes = tuple(map(str, manifest.get("warnings", ())))
         points = tuple(map(str, manifest.get("points", ())))

@@ -8,8 +8,8 @@ from types import MappingProxyType
 COMMANDS = MappingProxyType(
     {
         "run": "Run a scenario: say who suffers, how badly, why, and what to change.",
-        "compare": "Run the same traffic under several settings, or take finished runs, and say"
-        " which is best for whom.",
+        "compare": "Run the same traffic under several settings, or take finished runs; say which"
+        " is best.",
         "sweep": "Run a scenario over a grid of values and several seeds, and say which setting is"
         " best.",
         "recommend": "Recommend a buffer, an AQM or low latency for service tiers, and write it to"
@@ -18,7 +18,7 @@ COMMANDS = MappingProxyType(
         " of all.",
         "emulate": "Run a real program behind the line of a scenario, in real time, beside"
         " simulated neighbours.",
-        "replay": "Replay what headend emulate recorded, in virtual time: equal to the packet, or"
+        "replay": "Replay what headend emulate recorded, in virtual time: equal, or"
         " under other settings.",
         "scenarios": "List the shipped scenarios, show one, or copy one to a file.",
         "find": "Find headend's name for an application, a protocol or a term, and how to use it.",
@@ -31,10 +31,10 @@ COMMANDS = MappingProxyType(
         "schema": "Print the JSON Schema of scenarios, or of modems' files, for editors and"
         " checks.",
         "config": "Read, check, compare and write the configuration file of a modem.",
-        "report": "Write the page of a run, a comparison, a sweep or a recommendation again from"
-        " its folder, or one page of several runs.",
-        "figures": "Write the figures of a report as SVG, PDF or PNG, for papers and slides: of"
-        " runs, a sweep, a recommendation or a study.",
+        "report": "Write the page of saved results again from their folder, or one"
+        " page of several runs.",
+        "figures": "Write a report's figures as SVG, PDF or PNG: of runs, a sweep, a"
+        " recommendation or a study.",
         "export": "Write the tables of results as CSV or JSON lines, one file per table, in full"
         " precision.",
         "verify": "Check that no file of the results was damaged since it was written.",

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from headend.comparison.estimate import Estimate, estimate_mean
+from headend.analysis.estimate import Estimate, estimate_mean
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, log_axis, make_chart, make_legend
-from headend.study.claims import Finding, Verdict, decide
-from headend.study.deciding import decide_over_seeds, join_decisions
+from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds, join_decisions
 
 from ..disciplines import DISCIPLINES, DRAFTS, SLOTS
 from ..pooling import find_percentile, pool
@@ -76,7 +75,7 @@ def estimate_latency(points: pl.DataFrame, choice: str, queue: str) -> Estimate 
     return estimate_mean(found) if found else None
 
 
-def check_longer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_longer(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look whether each queue's latency under a choice is longer than the matrix's."""
     decisions, found, shorter = [], [], []
     for queue in list_queues(points):
@@ -85,10 +84,10 @@ def check_longer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             for choice in (BASE, limits["choice"], limits["told"])
         )
         if not base or not other:
-            return Finding("not run", Verdict.UNTESTABLE)
+            return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
         pairs = zip(other, base, strict=True)
         decisions.append(decide_over_seeds([own - before for own, before in pairs], low=LEAST))
-        if decisions[-1].verdict is not Verdict.REPRODUCED:
+        if decisions[-1].verdict is not ClaimVerdict.REPRODUCED:
             low, high = decisions[-1].interval or (float("nan"), float("nan"))
             shorter.append(f"{DISCIPLINES[queue]} ({low:+.1f} to {high:+.1f} ms)")
         beside = f" ({fmean(told):.1f})" if told else ""
@@ -101,25 +100,25 @@ def check_longer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, text, "no cause was found")
 
 
-def check_windows(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_windows(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look whether a choice makes pages faster behind every queue."""
     decisions, found = [], []
     for queue in list_queues(points):
         base, other = (list_pages(points, choice, queue) for choice in (BASE, limits["choice"]))
         if not base or not other:
-            return Finding("not run", Verdict.UNTESTABLE)
+            return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
         pairs = zip(base, other, strict=True)
         decisions.append(decide_over_seeds([slow - fast for slow, fast in pairs], low=LEAST))
         found.append(f"{DISCIPLINES[queue]} {fmean(other):.2f} instead of {fmean(base):.2f} s")
     return join_decisions(decisions, ", ".join(found))
 
 
-def check_draft(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_draft(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the loss under one reading of a queue against another's; tell all the latencies."""
     queues = [limits["queue"], limits["other"]]
     own, other = (list_losses(points, limits["choice"], queue) for queue in queues)
     if not own or not other:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     told = [
         f"{CHOICES[choice]}: lost "
         + ", ".join(
@@ -140,13 +139,13 @@ def check_draft(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
     text = "; ".join(told)
     if not any([*own, *other]):
-        return Finding(f"no packet lost: {text}", Verdict.UNTESTABLE)
+        return ClaimResult(f"no packet lost: {text}", ClaimVerdict.UNTESTABLE)
     pairs = zip(other, own, strict=True)
     decision = decide_over_seeds([more - less for more, less in pairs], low=LEAST)
     return join_decisions([decision], text)
 
 
-def check_scores(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_scores(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look whether a choice lowers the score with some queues; tell those of all."""
     agrees, found = True, []
     for queue in list_queues(points):
@@ -155,13 +154,13 @@ def check_scores(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             for choice in (BASE, limits["choice"])
         )
         if not base or not other:
-            return Finding("not run", Verdict.UNTESTABLE)
+            return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
         agrees &= queue not in limits["queues"] or fmean(other) < fmean(base)
         found.append(f"{DISCIPLINES[queue]} {fmean(other):.2f} instead of {fmean(base):.2f}")
-    return Finding(", ".join(found), decide(agrees))
+    return ClaimResult(", ".join(found), decide(agrees))
 
 
-def check_servers(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_servers(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look for a distance of the servers with which all pages take as long as published."""
     agrees, found = False, []
     for choice in limits["choices"]:
@@ -172,7 +171,7 @@ def check_servers(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             .iter_rows()
         )
         if not {"buffer-control", "bufferbloat", *limits["queues"]} <= set(pages):
-            return Finding("not run", Verdict.UNTESTABLE)
+            return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
         drops = {queue: pages[queue] for queue in ("buffer-control", "bufferbloat")}
         aqms = [pages[queue] for queue in limits["queues"]]
         ranges = {"aqm": (min(aqms), max(aqms))}
@@ -187,7 +186,7 @@ def check_servers(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f" {drops['buffer-control']:.2f} s, Buffer Bloat {drops['bufferbloat']:.2f} s"
         )
     why = "none of the distances tried gives all three"
-    return Finding("; ".join(found), decide(agrees), why="" if agrees else why)
+    return ClaimResult("; ".join(found), decide(agrees), why="" if agrees else why)
 
 
 def draw_latency(points: pl.DataFrame) -> list[Panel]:

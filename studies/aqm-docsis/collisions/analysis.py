@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from headend.comparison.estimate import estimate_mean
+from headend.analysis.estimate import estimate_mean
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, log_axis, make_chart
-from headend.study.claims import Finding, Verdict
-from headend.study.deciding import decide_over_seeds, join_decisions
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 
 from ..disciplines import DISCIPLINES
 from ..pooling import find_percentile, pool
@@ -47,7 +46,7 @@ def list_queues(points: pl.DataFrame) -> list[str]:
     return [str(queue) for queue in points["queue"].unique(maintain_order=True).to_list()]
 
 
-def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the mean over the hashes against the range; one queue that differs is enough."""
     finding = judge(points, limits, PAPER)
     for cells in APART:
@@ -57,7 +56,7 @@ def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return finding
 
 
-def judge(points: pl.DataFrame, limits: dict[str, Any], cells: str) -> Finding:
+def judge(points: pl.DataFrame, limits: dict[str, Any], cells: str) -> ClaimResult:
     """Hold the mean over the hashes against the range, for some cells."""
     decisions, found, why = [], [], []
     for queue in list_queues(points):
@@ -79,7 +78,7 @@ def judge(points: pl.DataFrame, limits: dict[str, Any], cells: str) -> Finding:
             f" others {told}"
         )
     if not decisions:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     return join_decisions(decisions, "; ".join(found), "; ".join(why))
 
 

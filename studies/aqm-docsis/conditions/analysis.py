@@ -16,7 +16,7 @@ from headend.figures.theme import PALETTE, colour, make_chart, mark_across
 from headend.scenario.library import find_study
 from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import read_scenario
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide
 from headend.study.definition import read_study
 
 Resolved = dict[str, Any]
@@ -46,12 +46,12 @@ def resolve(load: int) -> Resolved:
     return read_scenario(f"aqm/load-{load}").load().resolved
 
 
-def differ(wrong: list[str], right: str) -> Finding:
+def differ(wrong: list[str], right: str) -> ClaimResult:
     """Give what was found to be otherwise, or say that nothing was."""
-    return Finding("; ".join(wrong) or right, decide(not wrong))
+    return ClaimResult("; ".join(wrong) or right, decide(not wrong))
 
 
-def check_service(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_service(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Hold the service flows against §2.1."""
     expected = {
         "upstream": ("200 Mbit/s", "250 Mbit/s", "30 MB"),
@@ -89,7 +89,7 @@ def read_load(load: int) -> tuple[int, int, str, int, int, float, int]:
     return near, far, size, users, calls, float(steady.split()[0]), torrent
 
 
-def check_loads(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_loads(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Hold the scenarios against Table 1."""
     wrong = [
         f"load {load}: {found}, not {row}"
@@ -99,7 +99,7 @@ def check_loads(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     return differ(wrong, "nine of nine as in the table")
 
 
-def check_pages(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_pages(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Hold the pages against §2.2.1."""
     expected = {"resources": 100, "servers": 4, "connections": 6, "page": "7 MB", "pause": "5 s"}
     wrong = []
@@ -117,7 +117,7 @@ def check_pages(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     )
 
 
-def check_calls(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_calls(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Hold the calls against §2.2.1."""
     wrong = []
     for load in TABLE_1:
@@ -131,7 +131,7 @@ def check_calls(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     return differ(wrong, right)
 
 
-def check_torrent(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_torrent(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Hold load 9's torrent against §2.2.1."""
     flow = resolve(9)["flow"]["torrent"]
     torrent, control = flow["application"]["torrent"], flow["tcp"]["congestion"]
@@ -139,16 +139,16 @@ def check_torrent(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         f"{torrent['connections']} connections of {next(iter(control))}, {torrent['rate']} together"
     )
     agrees = torrent["connections"] == 100 and torrent["rate"] == "100 Mbit/s"
-    return Finding(text, decide(agrees and "ledbat" in control))
+    return ClaimResult(text, decide(agrees and "ledbat" in control))
 
 
 def read_patterns() -> dict[str, list[tuple[float, float]]]:
     """Give the matrix's RF schedules: from when on (s), how much (Mb/s)."""
     study = read_study("aqm-docsis/matrix", find_study("aqm-docsis/matrix"))
-    axis = next(axis for axis in study.axes if axis.name == "rf")
+    factor = next(factor for factor in study.design.factors if factor.name == "rf")
     patterns = {}
-    for value in axis.values:
-        text = dict(axis.write(value))["link.cable.docsis.upstream.capacity"]
+    for number, value in enumerate(factor.values):
+        text = dict(factor.write(number))["link.cable.docsis.upstream.capacity"]
         if not text.startswith("{"):
             patterns[str(value)] = [(0.0, float(text.split()[0]) * 1000)]
             continue
@@ -161,7 +161,7 @@ def read_patterns() -> dict[str, list[tuple[float, float]]]:
     return patterns
 
 
-def check_values(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_values(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the RF schedules' values against §2.3."""
     agrees, found = True, []
     for name, steps in read_patterns().items():
@@ -172,10 +172,10 @@ def check_values(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             agrees &= all(rates.count(rate) == 3 for rate in set(rates))
         agrees &= sorted(set(rates)) == limits[name]
         found.append(f"{name} {sum(rates) / len(rates):.0f}")
-    return Finding(f"means, Mb/s: {', '.join(found)}", decide(agrees))
+    return ClaimResult(f"means, Mb/s: {', '.join(found)}", decide(agrees))
 
 
-def check_transitions(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_transitions(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Count the steps of the RF schedules."""
     agrees, found = True, []
     for name, steps in read_patterns().items():
@@ -185,16 +185,16 @@ def check_transitions(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding
         pairs = {(first, second) for first, second in itertools.pairwise([*rates, rates[0]])}
         agrees &= len(pairs) == 12 and all(first != second for first, second in pairs)
         found.append(f"{name} {len(pairs)}")
-    return Finding(f"different steps in a period: {', '.join(found)}", decide(agrees))
+    return ClaimResult(f"different steps in a period: {', '.join(found)}", decide(agrees))
 
 
-def check_downstream(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_downstream(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Hold the CMTS's queue against §2.4."""
     queues = {
         str(resolve(load)["link"]["cable"]["docsis"]["downstream"]["queue"]) for load in TABLE_1
     }
     agrees = queues == {str({"drop_tail": {"limit": "250 kB"}})}
-    return Finding(
+    return ClaimResult(
         f"drop-tail, 250 kB: {250e3 * 8 / 1e9 * 1e3:.1f} ms at 1 Gb/s"
         if agrees
         else "; ".join(queues),
@@ -208,10 +208,10 @@ def check_downstream(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     )
 
 
-def check_queues(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_queues(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Multiply."""
     found = [flows * queues for queues in (1024, 32) for flows in (16, 32)]
-    return Finding(", ".join(map(str, found)), decide(found == [16384, 32768, 512, 1024]))
+    return ClaimResult(", ".join(map(str, found)), decide(found == [16384, 32768, 512, 1024]))
 
 
 def find_meeting(load: int, queues: int) -> tuple[int, float]:
@@ -221,21 +221,21 @@ def find_meeting(load: int, queues: int) -> tuple[int, float]:
     return flows, 1 - (1 - 1 / queues) ** flows
 
 
-def check_meeting(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_meeting(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Calculate how likely a call shares its queue in each load, and over all does not."""
     found = {load: find_meeting(load, limits["queues"])[1] for load in TABLE_1}
     alone = 1 - sum(found.values()) / len(found)
     text = f"alone with {alone:.1%}; shared in " + ", ".join(
         f"load {load} {share:.1%}" for load, share in found.items()
     )
-    return Finding(text, decide(alone > 0.5))
+    return ClaimResult(text, decide(alone > 0.5))
 
 
-def check_complexity(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_complexity(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Say why the order cannot be tested."""
-    return Finding(
+    return ClaimResult(
         "no silicon here",
-        Verdict.UNTESTABLE,
+        ClaimVerdict.UNTESTABLE,
         why="the order is one of gates and die area in existing designs, which a simulation has"
         " not. What the laws cost in instructions is measured by `make bench`"
         ' (docs/models/validation.md, "What they cost"): the step from one queue to many is the'
@@ -243,7 +243,7 @@ def check_complexity(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     )
 
 
-def check_service_flow(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_service_flow(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Give the line a second service flow, with everything that §3.1 names."""
     gaming = {
         "direction": "up",
@@ -258,10 +258,10 @@ def check_service_flow(_points: pl.DataFrame, _limits: dict[str, Any]) -> Findin
     content = tomllib.loads(list_scenarios()["aqm/load-1"].read_text(encoding="utf-8"))
     content["link"]["cable"]["docsis"]["service_flow"] = {"gaming": gaming}
     queues = [name for name in read_scenario(content).load().scenario.queues if "down" not in name]
-    return Finding(f"upstream queues: {', '.join(queues)}", decide(len(queues) >= 2))
+    return ClaimResult(f"upstream queues: {', '.join(queues)}", decide(len(queues) >= 2))
 
 
-def check_options(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_options(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Use each option of §9."""
     base = resolve(1)["link"]["cable"]["docsis"]["upstream"]["queue"]
     changed = read_scenario("aqm/load-1").load([("queue", "{ docsis_pie = { target = '20 ms' } }")])
@@ -276,23 +276,23 @@ def check_options(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         f" {next(iter(disabled))} with {disabled['drop_tail']['limit']}"
     )
     agrees = (limit, target, disabled) == ("250 ms", "20 ms", {"drop_tail": {"limit": "250 ms"}})
-    return Finding(text, decide(agrees))
+    return ClaimResult(text, decide(agrees))
 
 
-def check_counter(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_counter(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Look for a counter of drops by a law in the tables of results."""
     from headend.engine.columns import TABLES
 
     reasons = sorted(name for name in TABLES["queues"] if name.startswith("discarded_"))
     agrees = {"discarded_congested", "discarded_overlimit"} <= set(reasons)
-    return Finding(f"{len(reasons)} counters of drops, by reason", decide(agrees))
+    return ClaimResult(f"{len(reasons)} counters of drops, by reason", decide(agrees))
 
 
-def check_judgement(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_judgement(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Say why it cannot be tested."""
-    return Finding(
+    return ClaimResult(
         "a judgement",
-        Verdict.UNTESTABLE,
+        ClaimVerdict.UNTESTABLE,
         why="what of it can be measured is in aqm-docsis/matrix: latency, loss and page load of the"
         " SFQ kinds beside the single-queue kinds",
     )

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from headend.comparison.estimate import estimate_difference
+from headend.analysis.estimate import estimate_difference
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, dash, make_chart, share_axis
-from headend.study.claims import Finding, decide
-from headend.study.deciding import decide_over_seeds, join_decisions
+from headend.study import ClaimResult, decide, decide_over_seeds, join_decisions
 
 #: What is compared, and how it is called.
 PERCENTILES = {"median": "median", "p90": "90th percentile", "p99": "99th percentile"}
@@ -43,7 +42,7 @@ def pair(points: pl.DataFrame, capacity: str, column: str) -> tuple[Any, Any]:
     return buckets, grants
 
 
-def check_congested(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_congested(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Look whether grants are better, percentile by percentile."""
     decisions, found = [], []
     for column, name in PERCENTILES.items():
@@ -53,7 +52,7 @@ def check_congested(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, "; ".join(found))
 
 
-def check_free(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_free(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare the two where nothing is congested."""
     agrees, found = True, []
     for column, name in PERCENTILES.items():
@@ -64,7 +63,7 @@ def check_free(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
             f"{name} {grants.mean() / 1e6:.1f} ms beside {buckets.mean() / 1e6:.1f}"
             f" ({difference.low:+.2f} to {difference.high:+.2f} ms)"
         )
-    return Finding("; ".join(found), decide(agrees), why="" if agrees else WHY_FREE)
+    return ClaimResult("; ".join(found), decide(agrees), why="" if agrees else WHY_FREE)
 
 
 def draw_delay(points: pl.DataFrame) -> list[Panel]:

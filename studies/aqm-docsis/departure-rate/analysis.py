@@ -11,8 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study.claims import Finding, decide
-from headend.study.deciding import decide_over_seeds, join_decisions
+from headend.study import ClaimResult, decide, decide_over_seeds, join_decisions
 
 #: The channel's capacity in each ten seconds, Mb/s, as line.toml has it, and the seconds between
 #: two values.
@@ -74,7 +73,7 @@ def list_settings(points: pl.DataFrame) -> list[dict[str, Any]]:
     return rows.sort("map_ms", "dequeue_at").to_dicts()
 
 
-def check_inaccurate(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_inaccurate(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare the mean errors of PIE's estimate with the grants', by setting and seed."""
     decisions, found = [], []
     for setting in list_settings(points):
@@ -92,7 +91,7 @@ def check_inaccurate(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, f"mean error: {'; '.join(found)}")
 
 
-def check_line_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_line_rate(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look for estimates nearer to the line rate than to the service's, where bursts measure."""
     middle = (limits["line_mbps"] + limits["rate_mbps"]) / 2
     found: list[str] = []
@@ -116,11 +115,11 @@ def check_line_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             )
     text = "; ".join(found)
     if not any(within) or any(elsewhere):
-        return Finding(text, decide(False))
+        return ClaimResult(text, decide(False))
     return decide_over_seeds(within, low=0.0).tell(text)
 
 
-def check_tracks(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_tracks(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """See how much of the time the estimate from grants is nearest to the capacity of the time."""
     shares, errors = [], []
     for row in list_runs(points, "grants"):
@@ -137,7 +136,7 @@ def check_tracks(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         "the estimate counts the bytes of packets, the capacity those of MAC and segment headers"
         " too"
     )
-    return Finding(text, decide(min(shares) > 0.5), why=why)
+    return ClaimResult(text, decide(min(shares) > 0.5), why=why)
 
 
 def find_nearest(row: dict[str, Any]) -> npt.NDArray[np.bool_]:
@@ -149,7 +148,7 @@ def find_nearest(row: dict[str, Any]) -> npt.NDArray[np.bool_]:
     return np.asarray(nearest == find_capacity(times)[settled])
 
 
-def check_stale(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_stale(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look for changes of the estimate once the uploads are over."""
     ends, changes = [], []
     for row in list_runs(points, "grants", "45 s"):
@@ -161,7 +160,7 @@ def check_stale(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{min(ends):.1f} to {max(ends):.1f} Mb/s at the end, after the channel has given"
         f" {max(CAPACITY)}; changed by {max(changes):.2%} at most since the last packet"
     )
-    return Finding(text, decide(max(changes) <= limits["within"]))
+    return ClaimResult(text, decide(max(changes) <= limits["within"]))
 
 
 def draw_estimates(points: pl.DataFrame) -> list[Panel]:

@@ -10,8 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, decide
-from headend.study.deciding import decide_over_seeds, join_decisions
+from headend.study import ClaimResult, decide, decide_over_seeds, join_decisions
 
 NAMES = {
     "codel": "CoDel",
@@ -39,7 +38,7 @@ def pair(points: pl.DataFrame, queue: str) -> list[dict[str, Any]]:
     return at_map.join(at_burst, on=LINE, suffix="_burst", maintain_order="left").to_dicts()
 
 
-def check_flow_queuing(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_flow_queuing(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare the game's delay with SFQ-CoDel and with own queues, by line and seed."""
     decisions, found = [], []
     for row in pair(points, "sfq_codel perfect"):
@@ -52,7 +51,7 @@ def check_flow_queuing(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding
     return join_decisions(decisions, "medians over the seeds: " + "; ".join(found))
 
 
-def check_benefit(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_benefit(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare SFQ-CoDel and own queues, drawn at the MAP, with single queues; count the worse."""
     shares: list[float] = []
     alone: list[float] = []
@@ -77,7 +76,7 @@ def check_benefit(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
             f" {len(alone) + len(shared)} runs, and waits {min(shared):.0f} to {max(shared):.0f}"
             f" ms; in the others {min(alone):.1f} to {max(alone):.1f} ms"
         )
-    return Finding(text, decide(max(shares) < 1), why=why)
+    return ClaimResult(text, decide(max(shares) < 1), why=why)
 
 
 def draw_game(points: pl.DataFrame) -> list[Panel]:

@@ -10,8 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, dash, make_chart, share_axis
-from headend.study.claims import Finding, Verdict
-from headend.study.deciding import decide_over_seeds, join_decisions
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +52,7 @@ def tell(values: Sequence[float], queue: str, unit: float) -> str:
     return f"{QUEUES[queue]} {np.mean(values) / unit:.3g}"
 
 
-def compare(points: pl.DataFrame, limits: dict[str, Any], column: str, unit: float) -> Finding:
+def compare(points: pl.DataFrame, limits: dict[str, Any], column: str, unit: float) -> ClaimResult:
     """Look whether each queue has less of a delay than the base, at each rate."""
     decisions, found = [], []
     for rate_mbps in list_rates(points):
@@ -65,21 +64,21 @@ def compare(points: pl.DataFrame, limits: dict[str, Any], column: str, unit: flo
                 told.append(tell(own, queue, unit))
         found.append(f"{rate_mbps} Mb/s: {', '.join(told)} {'s' if unit == 1e9 else 'ms'}")
     if not decisions:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     return join_decisions(decisions, "; ".join(found))
 
 
-def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the call's 90th percentile latency against that with the deep queue."""
     return compare(points, limits, "p90", 1e6)
 
 
-def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the median page load time against that with the deep queue."""
     return compare(points, limits, "page", 1e9)
 
 
-def check_cost(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_cost(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the goodput of the downloads against that with the deep queue."""
     decisions, found = [], []
     for rate_mbps in list_rates(points):
@@ -91,17 +90,17 @@ def check_cost(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
                 told.append(f"{tell(own, queue, 1e6)} ({np.mean(find_excess(own, base)):+.1%})")
         found.append(f"{rate_mbps} Mb/s: {', '.join(told)} Mb/s")
     if not decisions:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     return join_decisions(decisions, "; ".join(found))
 
 
-def check_short(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_short(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the short drop-tail queue against the others, in latency and in goodput."""
     rate_mbps = limits["rate_mbps"]
     delays = read(points, rate_mbps, limits["base"], "p90")
     rates = read_goodput(points, rate_mbps, limits["base"])
     if not delays:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     decisions = []
     found = [f"{tell(delays, limits['base'], 1e6)} ms, {np.mean(rates) / 1e6:.0f} Mb/s"]
     for queue in [*limits["queues"], limits["told"]]:

@@ -12,8 +12,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study.claims import Finding, decide
-from headend.study.deciding import decide_over_seeds, join_decisions
+from headend.study import ClaimResult, decide, decide_over_seeds, join_decisions
 
 from ..drops import RunLengths, find_run_lengths
 
@@ -64,7 +63,7 @@ def take_counts(points: pl.DataFrame, drops: str) -> Lengths:
     )
 
 
-def check_distribution(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_distribution(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the runs against the exact law by Kolmogorov's distance."""
     runs = take_runs(points, limits["drops"])
     distance, bound = compare_with_law(runs, limits["drops"], limits["confidence"])
@@ -72,7 +71,7 @@ def check_distribution(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"at most {distance:.4f} apart over {len(runs)} runs, the bound is {bound:.4f};"
         f" mean {runs.mean():.1f} packets, {(runs == 1).mean():.2%} of runs are of 1 packet"
     )
-    return Finding(text, decide(distance <= bound))
+    return ClaimResult(text, decide(distance <= bound))
 
 
 def compare_with_law(runs: Lengths, drops: str, confidence: float) -> tuple[float, float]:
@@ -85,7 +84,7 @@ def compare_with_law(runs: Lengths, drops: str, confidence: float) -> tuple[floa
     return distance, math.sqrt(-math.log((1 - confidence) / 2) / 2 / len(runs))
 
 
-def check_derandomised(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_derandomised(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at the shortest and the longest run, and hold all against the exact law."""
     runs = take_runs(points, limits["drops"])
     distance, bound = compare_with_law(runs, limits["drops"], limits["confidence"])
@@ -103,10 +102,10 @@ def check_derandomised(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f"in binary 0.01 added up 850 times is {_add_up(0.01, 850)!r}, and the next packet is"
             " dropped instead"
         )
-    return Finding(text, decide(agrees), why=why)
+    return ClaimResult(text, decide(agrees), why=why)
 
 
-def check_counts(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_counts(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold mean and variance of the number of drops against what is claimed."""
     agrees, found = True, []
     for drops, claimed in limits["settings"].items():
@@ -122,10 +121,10 @@ def check_counts(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f" {off[1]:+.1f} standard errors off, over {len(counts)} windows; half or more off"
             f" {_is_excursion(points, drops).mean():.1%}"
         )
-    return Finding(". ".join(found), decide(agrees))
+    return ClaimResult(". ".join(found), decide(agrees))
 
 
-def check_words(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_words(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the shortest runs by the paper's words and by the law."""
     words, law = (int(take_runs(points, drops).min()) for drops in ("greater", "at least"))
     text = f"{words} packets by the words, {law} by the law"
@@ -135,10 +134,10 @@ def check_words(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f" where 0.85/p is whole, rounding makes it {_add_up(0.01, 85)!r}, and both rules begin to"
         " toss at the 85th packet"
     )
-    return Finding(text, decide(words == limits["words"] and law == limits["law"]), why=why)
+    return ClaimResult(text, decide(words == limits["words"] and law == limits["law"]), why=why)
 
 
-def check_reduced(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_reduced(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare how often the number of drops is half or more off, seed by seed."""
     coins = count_excursions(points, "independent")
     decisions, found = [], [f"{_tell_excursions(points, 'independent')} with independent coins"]

@@ -11,8 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
-from headend.study.claims import Finding, Verdict, decide
-from headend.study.deciding import decide_over_seeds
+from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds
 
 from ..drops import find_run_lengths
 
@@ -53,25 +52,25 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def check_exact(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_exact(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold each share against the exact one."""
     rows = tabulate(points)
     if rows.is_empty():
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     worst = rows.sort("errors").row(-1, named=True)
     text = f"at most {worst['errors']:.1f} standard errors off, over {rows.height} probabilities"
     why = (
         f"furthest off at p = {worst['p']:.4g}: {worst['share']:.5f} measured, {worst['exact']:.5f}"
         " exact"
     )
-    return Finding(text, decide(worst["errors"] <= limits["errors"]), why=why)
+    return ClaimResult(text, decide(worst["errors"] <= limits["errors"]), why=why)
 
 
-def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the ratio of drops to the calculated probability, if small, against the claim."""
     small = points.filter(pl.col("percent") <= limits["most_p"] * 100).sort("seed")
     if small.is_empty():
-        return Finding("no probability that small", Verdict.UNTESTABLE)
+        return ClaimResult("no probability that small", ClaimVerdict.UNTESTABLE)
     needed = (pl.col("sent") * pl.col("percent") / 100).sum()
     sums = small.group_by("seed", maintain_order=True).agg(ratio=pl.col("discarded").sum() / needed)
     rows = tabulate(points).filter(pl.col("p") < limits["below"])
@@ -88,7 +87,7 @@ def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return decision.tell(text)
 
 
-def check_jumps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_jumps(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look for a rise at each jump, beyond chance and beyond what the slopes explain."""
     rows = tabulate(points)
     rises = []
@@ -100,17 +99,17 @@ def check_jumps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         rises.append(above["share"] - below["share"] - (above["p"] - below["p"]) - chance)
     agrees = min(rises) > 0 and rises == sorted(rises)
     text = "rises of at least " + ", ".join(f"{rise:.3f}" for rise in rises)
-    return Finding(f"{text} at 0.85/{limits['first']} to 0.85/1", decide(agrees))
+    return ClaimResult(f"{text} at 0.85/{limits['first']} to 0.85/1", decide(agrees))
 
 
-def check_gap(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_gap(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look for what no calculated probability gives."""
     rows = tabulate(points)
     shares, is_low = rows["share"].to_numpy(), rows["p"].to_numpy() < LOW
     below, above = float(shares[is_low].max()), float(shares[~is_low].min())
     agrees = below < limits["low"] and above >= limits["high"]
     text = f"none between {below:.4f} and {above:.4f}, over {rows.height} probabilities"
-    return Finding(text, decide(agrees))
+    return ClaimResult(text, decide(agrees))
 
 
 def draw_effective(points: pl.DataFrame) -> list[Panel]:

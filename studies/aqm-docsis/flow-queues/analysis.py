@@ -9,8 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, decide
-from headend.study.deciding import decide_over_seeds, join_decisions
+from headend.study import ClaimResult, decide, decide_over_seeds, join_decisions
 
 from ..disciplines import DISCIPLINES, SLOTS
 
@@ -34,7 +33,7 @@ def take_apart(points: pl.DataFrame) -> pl.DataFrame:
     return points.with_columns(algorithm=parts.list.get(0), isolation=parts.list.get(1))
 
 
-def check_suffers(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_suffers(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Hold the call's latency with hashed queues against that with its own, seed by seed."""
     rows = take_apart(points).sort("seed")
     decisions, found = [], []
@@ -57,7 +56,7 @@ def check_suffers(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, "; ".join(found))
 
 
-def check_no_loss(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_no_loss(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Count the packets that the call lost."""
     lost = {
         isolation: float(take_apart(points).filter(isolation=isolation)["lost"].sum())
@@ -65,7 +64,7 @@ def check_no_loss(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     }
     text = ", ".join(f"{ISOLATIONS[isolation]}: {count:.0f}" for isolation, count in lost.items())
     agrees = lost["perfect"] == 0
-    return Finding(f"packets lost: {text}", decide(agrees), why="" if agrees else WHY_ALONE)
+    return ClaimResult(f"packets lost: {text}", decide(agrees), why="" if agrees else WHY_ALONE)
 
 
 def draw_latency(points: pl.DataFrame) -> list[Panel]:

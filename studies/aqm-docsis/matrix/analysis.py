@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from headend.comparison.estimate import estimate_mean
+from headend.analysis.estimate import estimate_mean
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, dash, log_axis, make_chart, share_axis
-from headend.study.claims import Finding, Verdict, decide
-from headend.study.deciding import Decision, decide_over_seeds, join_decisions
+from headend.study import (
+    ClaimResult,
+    ClaimVerdict,
+    Decision,
+    decide,
+    decide_over_seeds,
+    join_decisions,
+)
 
 from ..disciplines import DISCIPLINES, SLOTS
 from ..pooling import Values, find_percentile, pool, spread_out
@@ -167,7 +173,7 @@ def say(queue: str, values: Sequence[float], unit: str, digits: int = 1) -> str:
 # The claims.
 
 
-def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the 90th percentile latency of some queues against a range."""
     found = {
         queue: list_latencies(points, queue) for queue in list_present(points, limits["queues"])
@@ -186,7 +192,7 @@ def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return replace(finding, measured=text)
 
 
-def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the 90th percentile page load time of some queues against a range."""
     found = {queue: list_pages(points, queue) for queue in list_present(points, limits["queues"])}
     return judge_range(found, limits, "s", WHY_PAGES)
@@ -194,10 +200,10 @@ def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 def judge_range(
     found: dict[str, list[float]], limits: dict[str, Any], unit: str, why: str
-) -> Finding:
+) -> ClaimResult:
     """Hold numbers of each seed against a range."""
     if not found:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     digits = 1 if unit == "ms" else 2
     text = ", ".join(say(queue, values, unit, digits) for queue, values in found.items())
     most = limits.get("most", math.inf)
@@ -205,14 +211,14 @@ def judge_range(
     return join_decisions(decisions, text, why)
 
 
-def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the kinds of queues against their order in latency."""
     kinds = [list_present(points, kind) for kind in limits["kinds"]]
     found = {queue: list_latencies(points, queue) for kind in kinds for queue in kind}
     return judge_order([kind for kind in kinds if kind], found, "ms")
 
 
-def check_page_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_page_order(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the kinds of queues against their order in page load time."""
     kinds = [list_present(points, kind) for kind in limits["kinds"]]
     found = {queue: list_pages(points, queue) for kind in kinds for queue in kind}
@@ -221,7 +227,7 @@ def check_page_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 def judge_order(
     kinds: Sequence[Sequence[str]], found: dict[str, list[float]], unit: str
-) -> Finding:
+) -> ClaimResult:
     """Hold each queue of a kind against each of the next, seed by seed."""
     digits = 1 if unit == "ms" else 2
     text = " < ".join(
@@ -233,7 +239,7 @@ def judge_order(
         for better, worse in itertools.product(lower, higher)
     ]
     finding = join_decisions(decisions, text)
-    if finding.verdict is Verdict.REPRODUCED:
+    if finding.verdict is ClaimVerdict.REPRODUCED:
         return finding
     return replace(finding, measured=text.replace(" < ", "; then "))
 
@@ -245,11 +251,11 @@ def exceed(values: Sequence[float], base: Sequence[float]) -> Decision:
     )
 
 
-def check_codel_dt(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_codel_dt(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Look whether CoDel-DT has less latency than CoDel and PIE."""
     queues = list_present(points, ["codel-dt", "codel", "pie"])
     if len(queues) < 3:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     found = {queue: list_latencies(points, queue) for queue in queues}
     text = ", ".join(say(queue, values, "ms") for queue, values in found.items())
     decisions = [exceed(found[queue], found["codel-dt"]) for queue in ("codel", "pie")]
@@ -258,8 +264,8 @@ def check_codel_dt(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
 
 
 def tell_other(
-    points: pl.DataFrame, finding: Finding, check: Callable[[pl.DataFrame], Finding]
-) -> Finding:
+    points: pl.DataFrame, finding: ClaimResult, check: Callable[[pl.DataFrame], ClaimResult]
+) -> ClaimResult:
     """Add what is measured, and the verdict, for CoDel-DT with its published code's offset."""
     other = points.filter(queue=OFFSET)
     if other.is_empty():
@@ -276,7 +282,7 @@ def tell_other(
     )
 
 
-def check_no_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_no_loss(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look for cells of some queues in which a packet was lost."""
     found, packets = [], 0.0
     for queue in list_present(points, limits["queues"]):
@@ -290,15 +296,15 @@ def check_no_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f" in {losing} of {own.height} cells{where}"
         )
     if not found:
-        return Finding("not run", Verdict.UNTESTABLE)
-    return Finding(", ".join(found), decide(not packets), why=WHY_HASH if packets else "")
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
+    return ClaimResult(", ".join(found), decide(not packets), why=WHY_HASH if packets else "")
 
 
-def check_loss_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_loss_order(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the single-queue AQMs against their order in loss, seed by seed."""
     queues = list_present(points, limits["queues"])
     if len(queues) < len(limits["queues"]):
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     shares = {queue: list_losses(points, queue) for queue in queues}
     text = ", ".join(f"{DISCIPLINES[queue]} {tell_share(own)}" for queue, own in shares.items())
     heavy = points.filter(load=TORRENTS)
@@ -330,13 +336,13 @@ def tell_share(values: Sequence[float]) -> str:
     return f"{found.mean:.1e}{half}"
 
 
-def check_best_mos(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_best_mos(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the best score of all against the scale's end."""
     best = float(points["mos"].drop_nans().max())  # type: ignore[arg-type]
-    return Finding(f"{best:.2f}", decide(limits["least"] <= best <= limits["most"]))
+    return ClaimResult(f"{best:.2f}", decide(limits["least"] <= best <= limits["most"]))
 
 
-def check_mos(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_mos(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Count the cells of some queues whose mean score over the seeds is below a bound."""
     agrees, found = True, []
     for queue in list_present(points, limits["queues"]):
@@ -352,9 +358,9 @@ def check_mos(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f" {min(scores):.2f}"
         )
     if not found:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     text = f"below {limits['below']:g}: " + "; ".join(found)
-    return Finding(text, decide(agrees), why="" if agrees else WHY_MOS)
+    return ClaimResult(text, decide(agrees), why="" if agrees else WHY_MOS)
 
 
 def find_cells(points: pl.DataFrame) -> pl.DataFrame:
@@ -366,11 +372,11 @@ def find_cells(points: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def check_none_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_none_best(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Count the comparisons where one of some queues is ahead of, or behind, all others."""
     queues = limits["queues"]
     if len(list_present(points, queues)) < len(queues):
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     rows = points.filter(pl.col("queue").is_in(queues), pl.col("load") > 1)
     counts = {
         name: {queue: dict.fromkeys(COMPARED, 0) for queue in queues}
@@ -386,16 +392,16 @@ def check_none_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             number += 1
             for queue, own in known.items():
                 others = [other for name, other in known.items() if name != queue]
-                if all(exceed(other, own).verdict is Verdict.REPRODUCED for other in others):
+                if all(exceed(other, own).verdict is ClaimVerdict.REPRODUCED for other in others):
                     counts["ahead"][queue][measure] += 1
-                if all(exceed(own, other).verdict is Verdict.REPRODUCED for other in others):
+                if all(exceed(own, other).verdict is ClaimVerdict.REPRODUCED for other in others):
                     counts["behind"][queue][measure] += 1
     agrees, found_texts = True, []
     for name, by_queue in counts.items():
         totals = {queue: sum(of.values()) for queue, of in by_queue.items()}
         clear = sum(totals.values())
         if not clear:
-            return Finding(f"none clearly {name} of both others", Verdict.UNTESTABLE)
+            return ClaimResult(f"none clearly {name} of both others", ClaimVerdict.UNTESTABLE)
         agrees &= max(totals.values()) <= limits["most"] * clear
         told = ", ".join(
             f"{DISCIPLINES[queue]} {totals[queue]} (" + " + ".join(map(str, of.values())) + ")"
@@ -403,7 +409,7 @@ def check_none_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         )
         found_texts.append(f"{name} of both others in {told} of {clear}")
     text = f"{'; '.join(found_texts)}, by {', '.join(COMPARED.values())}, of {number} comparisons"
-    return Finding(text, decide(agrees))
+    return ClaimResult(text, decide(agrees))
 
 
 def all_known(values: Sequence[float | None]) -> bool:

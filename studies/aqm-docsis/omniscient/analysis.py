@@ -9,7 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide
 
 #: What is to be the same to the bit, or to the nanosecond.
 SAME = ("goodput", "upload_mean", "upload_p99", "call_mean", "call_p99")
@@ -21,11 +21,11 @@ def pair_with_codel(points: pl.DataFrame, law: str) -> pl.DataFrame:
     return own.join(codel, on=["uploads", "seed"], suffix="_codel")
 
 
-def check_identical(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_identical(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare what each run measured under CoDel-DT and under CoDel."""
     rows = pair_with_codel(points, "omniscient")
     if rows.is_empty():
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     same = rows.select(
         pl.all_horizontal(pl.col(name) == pl.col(f"{name}_codel") for name in SAME)
     ).to_series()
@@ -37,7 +37,7 @@ def check_identical(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
     agrees = bool(same.all()) and apart <= limits["drops"]
     why = "" if agrees else _tell_differences(rows.filter(~same))
-    return Finding(text, decide(agrees), why=why)
+    return ClaimResult(text, decide(agrees), why=why)
 
 
 def _tell_others(points: pl.DataFrame) -> str:

@@ -13,7 +13,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide
 
 from ..drops import find_run_lengths
 
@@ -46,7 +46,7 @@ def list_runs(points: pl.DataFrame, overload: float, drops: str) -> list[dict[st
     return points.filter((pl.col("overload") == overload) & (pl.col("drops") == drops)).to_dicts()
 
 
-def check_settles(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_settles(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the mean probability against the exact law's, and delays against other coins'."""
     agrees, found = True, []
     for overload in sorted(set(points["overload"].to_list())):
@@ -64,10 +64,10 @@ def check_settles(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f"{overload}: p {probability:.3f}, effective {effective:.4f} for {need:.4f},"
             f" {delay / 1e6:.1f} ms beside {other / 1e6:.1f}"
         )
-    return Finding("; ".join(found), decide(agrees))
+    return ClaimResult("; ".join(found), decide(agrees))
 
 
-def check_oscillates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_oscillates(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Count crossings of the bound, and look at what is dropped on either side of it."""
     runs = list_runs(points, limits["overload"], "de-randomised")
     sides = [take_probabilities(row) >= limits["high"] for row in runs]
@@ -79,7 +79,7 @@ def check_oscillates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     shares = np.concatenate([take_shares(row)[1:] for row in runs])
     text = f"{np.mean(crossings):.1f} crossings a second"
     if is_above.all() or not is_above.any():
-        return Finding(f"{text}; {loss:.3f} in all", Verdict.DIFFERS)
+        return ClaimResult(f"{text}; {loss:.3f} in all", ClaimVerdict.DIFFERS)
     (above, error_above), (below, error_below) = (
         (float(own.mean()), float(own.std() / math.sqrt(len(own))))
         for own in (shares[is_above], shares[~is_above])
@@ -90,10 +90,10 @@ def check_oscillates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"; {is_above.mean():.0%} of intervals above, which drop {above:.4f}, those below"
         f" {below:.4f}; {loss:.4f} in all"
     )
-    return Finding(text, decide(agrees))
+    return ClaimResult(text, decide(agrees))
 
 
-def check_reachable(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_reachable(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look for probabilities beyond the bound where there is no need for any."""
     settings = [(1.5, "de-randomised"), (1.5, "independent"), (2.5, "independent")]
     highest = [
@@ -104,10 +104,10 @@ def check_reachable(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{value:.2f} ({overload} times, {drops})"
         for value, (overload, drops) in zip(highest, settings, strict=True)
     )
-    return Finding(text, decide(max(highest) < limits["bound"]))
+    return ClaimResult(text, decide(max(highest) < limits["bound"]))
 
 
-def check_target(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_target(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the median delay under the flood with the target."""
     median, coins = (
         float(np.mean([row["median"] for row in list_runs(points, limits["overload"], drops)]))
@@ -123,7 +123,7 @@ def check_target(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f" queue without packets give {bounded:.1f} ms, and {free:.1f} ms without that bound. With"
         f" independent coins the median is {coins:.1f} ms"
     )
-    return Finding(f"{median:.1f} ms", decide(agrees), why="" if agrees else why)
+    return ClaimResult(f"{median:.1f} ms", decide(agrees), why="" if agrees else why)
 
 
 def compute_delay(overload: float, *, most_rise: float) -> float:

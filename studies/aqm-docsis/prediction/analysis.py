@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from headend.comparison.estimate import estimate_mean
+from headend.analysis.estimate import estimate_mean
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, Verdict
-from headend.study.deciding import Decision, decide_over_seeds, join_decisions
+from headend.study import ClaimResult, ClaimVerdict, Decision, decide_over_seeds, join_decisions
 
 from ..pooling import Values, find_percentile, pool
 
@@ -75,11 +74,11 @@ def exceed(values: list[float], base: list[float]) -> Decision:
     )
 
 
-def check_offset(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_offset(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold a queue's latency and loss against those of others."""
     own, others = limits["queue"], limits["others"]
     if not set(points["queue"].to_list()) >= {own, *others}:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     less = [exceed(list_latencies(points, queue), list_latencies(points, own)) for queue in others]
     more = [exceed(list_losses(points, own), list_losses(points, queue)) for queue in others]
     text = ", ".join(
@@ -99,7 +98,7 @@ def check_offset(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions([*less, *more], text, WHY_OFFSET)
 
 
-def check_true_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_true_rate(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the median estimate of the departure rate against the true rate."""
     decisions, found = [], []
     for placement, place in PLACES.items():
@@ -113,7 +112,7 @@ def check_true_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, "; ".join(found))
 
 
-def check_placement(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_placement(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the latency with grants anywhere against that with early grants; tell other laws."""
     rows = points.filter(load=limits["load"])
     known = [queue for queue in NAMES if queue in set(rows["queue"].to_list())]

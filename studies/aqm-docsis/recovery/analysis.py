@@ -10,8 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, Verdict
-from headend.study.deciding import decide_over_seeds
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,20 +46,20 @@ def tell_periods(periods: Sequence[Sequence[int]]) -> str:
     return f"{min(every)} to {max(every)} s over {len(every)} teeth"
 
 
-def check_period(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_period(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the mean time between two bursts of each seed against the range."""
     periods = list_periods(points, limits["congestion"])
     if not periods or not all(periods):
-        return Finding("no two bursts of losses", Verdict.UNTESTABLE)
+        return ClaimResult("no two bursts of losses", ClaimVerdict.UNTESTABLE)
     means = [sum(own) / len(own) for own in periods]
     return decide_over_seeds(means, limits["least"], limits["most"]).tell(tell_periods(periods))
 
 
-def check_quicker(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_quicker(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Hold CUBIC's times between two bursts against NewReno's, seed by seed."""
     reno, cubic = (list_periods(points, congestion) for congestion in ("reno", "cubic"))
     if not cubic or len(reno) != len(cubic) or not all(reno + cubic):
-        return Finding("no two bursts of losses", Verdict.UNTESTABLE)
+        return ClaimResult("no two bursts of losses", ClaimVerdict.UNTESTABLE)
     gains = [
         sum(slow) / len(slow) - sum(quick) / len(quick)
         for slow, quick in zip(reno, cubic, strict=True)

@@ -10,7 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, make_chart, mark_across
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 from ..pooling import Values
 
@@ -49,7 +49,7 @@ def measure_beyond(points: pl.DataFrame, direction: str, rate_mbps: float, burst
     return max(find_excess(count_bytes(rates), rate_mbps) for rates in rows) - burst
 
 
-def check_inequalities(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_inequalities(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold every interval against both rates, both ways, with the matrix's MAPs; tell others."""
     agrees, found = True, []
     own = take_matrix(points)
@@ -77,7 +77,7 @@ def check_inequalities(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f" of OFDM symbols of {SYMBOL_NS / 1e3:g} µs: frames exactly at P, held to these, are"
         f" {held:+.1f} kB beyond by arithmetic, and {steady:+.2f} kB without symbols"
     )
-    return Finding("; ".join(found), decide(agrees), why="" if agrees else why)
+    return ClaimResult("; ".join(found), decide(agrees), why="" if agrees else why)
 
 
 def excess_by_symbols(symbol_ns: int, rate_mbps: float) -> float:
@@ -121,7 +121,7 @@ def smooth(rates: Any) -> Values:
     return np.asarray(np.ma.filled(means, np.nan))
 
 
-def check_duration(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_duration(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the length of the first burst against the bucket's."""
     agrees, found = True, []
     points = take_matrix(points)
@@ -132,10 +132,10 @@ def check_duration(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         ]
         agrees &= all(abs(length / expected - 1) <= limits["within"] for length in lengths)
         found.append(f"{direction}stream {' and '.join(f'{length:.2f}' for length in lengths)} s")
-    return Finding("; ".join(found), decide(agrees))
+    return ClaimResult("; ".join(found), decide(agrees))
 
 
-def check_credit(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_credit(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the length of later bursts against what the rests earned."""
     rows = take_matrix(points).filter(pl.col("buffer_ms") == points["buffer_ms"].min())
     rates = rows["up"].to_list()[0]
@@ -146,12 +146,12 @@ def check_credit(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         abs(length / expected - 1) <= limits["within"]
         for length, expected in ((full, limits["full_s"]), (half, limits["half_s"]))
     )
-    return Finding(
+    return ClaimResult(
         f"{full:.2f} s after a rest of 1.5 s, {half:.2f} s after one of 0.65 s", decide(agrees)
     )
 
 
-def check_step(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_step(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the delay before and after the first burst's end against the buffer's at each rate."""
     agrees, found = True, []
     for row in take_matrix(points).sort("buffer_ms").iter_rows(named=True):
@@ -169,7 +169,7 @@ def check_step(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f"{row['buffer_ms']} ms: from {before:.1f} to {after:.1f} ms, a step of"
             f" {after - before:.1f} for {step:.0f}"
         )
-    return Finding("; ".join(found), decide(agrees))
+    return ClaimResult("; ".join(found), decide(agrees))
 
 
 def draw_rate(points: pl.DataFrame) -> list[Panel]:

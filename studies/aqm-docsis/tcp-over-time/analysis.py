@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from headend.comparison.estimate import estimate_mean
+from headend.analysis.estimate import estimate_mean
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, dash, make_chart
-from headend.study.claims import Finding, Verdict
-from headend.study.deciding import Decision, decide_over_seeds, join_decisions
+from headend.study import ClaimResult, ClaimVerdict, Decision, decide_over_seeds, join_decisions
 
 from ..disciplines import DISCIPLINES, SLOTS
 
@@ -72,11 +71,11 @@ def list_means(points: pl.DataFrame, rtt_ms: int, queue: str, sender: str = SEND
     return [take_means(series) for series in rows["goodput"].to_list()]
 
 
-def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the rates of some queues against each other, seed by seed."""
     found = read_speeds(points, limits)
     if len(found) < 2:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     text = ", ".join(f"{QUEUES[queue]} {np.mean(own) / 1e6:.1f}" for queue, own in found.items())
     spreads = find_spreads(found)
     text += f" Mb/s: {tell(spreads)} apart in a seed"
@@ -92,7 +91,7 @@ def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             text += f"; {SENDERS[sender]}: {tell(find_spreads(others))}"
     decision = decide_over_seeds(spreads, high=limits["within"])
     return decision.tell(
-        text, "" if decision.verdict is Verdict.REPRODUCED else tell_window(points, limits)
+        text, "" if decision.verdict is ClaimVerdict.REPRODUCED else tell_window(points, limits)
     )
 
 
@@ -175,11 +174,11 @@ def decide_lead(better: str, leads: Sequence[float], within: float) -> Decision:
     return decide_over_seeds(leads, low, high)
 
 
-def check_stretches(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_stretches(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold PIE against CoDel-DT over stretches of time: one that differs is enough."""
     leads = compare_stretches(points, limits)
     if not leads:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     decisions = [
         decide_lead(better, own, limits["within"])
         for (better, _, _), own in zip(limits["stretches"], leads, strict=True)
@@ -187,11 +186,11 @@ def check_stretches(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, tell_leads(points, limits, leads), tell_window(points, limits))
 
 
-def check_inferior(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_inferior(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look whether PIE is behind, and further behind than over the shorter distances."""
     leads = compare_stretches(points, limits)
     if not leads:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     decisions = [decide_lead("codel-dt", leads[0], limits["within"])]
     text = tell_leads(points, limits, leads)
     for rtt_ms in limits["shorter"]:

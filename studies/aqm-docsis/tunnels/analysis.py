@@ -10,8 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, Verdict
-from headend.study.deciding import decide_over_seeds, join_decisions
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 
 from ..disciplines import DISCIPLINES
 
@@ -43,7 +42,7 @@ def find_extra(longer: list[float], shorter: list[float]) -> list[float]:
     return [one - other for one, other in zip(longer, shorter, strict=True)]
 
 
-def check_issues(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_issues(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the flow queues against the single queues, with everything in the tunnel."""
     decisions, found = [], []
     for queue in limits["flow_queues"]:
@@ -63,11 +62,11 @@ def check_issues(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         if (beside := list_delays(points, single, "all"))
     ]
     if not decisions:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     return join_decisions(decisions, f"medians over the seeds: {'; '.join(found)}")
 
 
-def check_call(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_call(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the call inside and outside the tunnel of the uploads against no tunnel."""
     decisions, found = [], []
     for queue in limits["flow_queues"]:
@@ -82,11 +81,11 @@ def check_call(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         )
         found.append(f"{QUEUES[queue]}: {told}")
     if not decisions:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     return join_decisions(decisions, f"medians over the seeds: {'; '.join(found)}")
 
 
-def check_share(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_share(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the share of the upload outside against what is expected."""
     decisions, found = [], []
     for queue in [*limits["flow_queues"], *limits["single"]]:
@@ -97,7 +96,7 @@ def check_share(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             decisions.append(decide_over_seeds(inside, low=limits["least"]))
         found.append(f"{QUEUES[queue]} {np.mean(inside):.0%} (no tunnel {np.mean(apart):.0%})")
     if not decisions:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     return join_decisions(decisions, "; ".join(found))
 
 

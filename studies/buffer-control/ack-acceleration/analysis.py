@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 from ..buffers import draw_over_buffers
 
@@ -24,7 +24,7 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def check_throttled(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_throttled(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look what is left of a download whose acknowledgements wait."""
     rows = tabulate(points).filter(
         pl.col("acknowledgements") == "off", pl.col("window_kib") == limits["window_kib"]
@@ -33,10 +33,10 @@ def check_throttled(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{row['share']:.0%} of it with {row['buffer_kib']} KiB"
         for row in rows.iter_rows(named=True)
     )
-    return Finding(text, decide(bool((rows["share"] < 1).all())))
+    return ClaimResult(text, decide(bool((rows["share"] < 1).all())))
 
 
-def check_accelerated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_accelerated(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare what is left with acknowledgements apart with what is left with them in the queue."""
     rows = tabulate(points).filter(pl.col("window_kib") == limits["window_kib"])
     pairs = rows.pivot("acknowledgements", index="buffer_kib", values="share")
@@ -45,7 +45,7 @@ def check_accelerated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         for row in pairs.iter_rows(named=True)
     )
     apart, waiting = (float(pairs[name].mean()) for name in ("apart", "off"))  # type: ignore[arg-type]
-    return Finding(text, decide(abs(1 - apart) < abs(apart - waiting)))
+    return ClaimResult(text, decide(abs(1 - apart) < abs(apart - waiting)))
 
 
 def draw_goodput(points: pl.DataFrame) -> list[Panel]:

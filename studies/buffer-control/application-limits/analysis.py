@@ -11,7 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across, mark_along
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 
 def invert_score(score: float) -> float:
@@ -50,7 +50,7 @@ def find_knee(delays: npt.NDArray[np.float64], ratings: npt.NDArray[np.float64])
     return float(places[int(np.argmin(errors))])
 
 
-def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Fit the knee of the rating without loss, and that of Cole and Rosenbluth's formula."""
     rows = tabulate(points).filter(pl.col("loss_percent") == 0)
     delays = rows["delay_ms"].cast(pl.Float64).to_numpy()
@@ -58,10 +58,10 @@ def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     simpler = find_knee(delays, np.array([predict_cole(delay) for delay in delays]))
     agrees = limits["low_ms"] <= knee <= limits["high_ms"]
     why = f"the same fit to Cole and Rosenbluth's formula gives {simpler:.1f} ms. {_list(rows)}"
-    return Finding(f"{knee:.0f} ms", decide(agrees), why=why)
+    return ClaimResult(f"{knee:.0f} ms", decide(agrees), why=why)
 
 
-def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the rating at the named loss against the class, and find where the class ends."""
     rows = tabulate(points)
     there = rows.filter(pl.col("loss_percent") == limits["loss_percent"])
@@ -76,7 +76,7 @@ def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"necessary, and by far not sufficient: at {short['delay_ms'][0]} ms R falls below"
         f" {limits['best']} from a loss of {end:.1f} % on (G.711 with concealment)"
     )
-    return Finding(text, decide(highest < limits["best"]), why=why)
+    return ClaimResult(text, decide(highest < limits["best"]), why=why)
 
 
 def draw_rating(points: pl.DataFrame) -> list[Panel]:

@@ -11,7 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across, mark_along
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 
 def average(points: pl.DataFrame) -> pl.DataFrame:
@@ -48,7 +48,7 @@ def predict_one(buffer: float) -> float:
     return sent / time
 
 
-def check_one(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_one(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Find the least buffer that a single flow needs."""
     need = find_needs(points, limits["full"])[1]
     rows = average(points).filter(pl.col("flows") == 1, pl.col("buffer_percent") >= 50)
@@ -56,10 +56,10 @@ def check_one(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{row['utilisation']:.1%} at {row['buffer_percent']} %"
         for row in rows.iter_rows(named=True)
     )
-    return Finding(f"{_tell(need)} of it", decide(need == limits["percent"]), why=used)
+    return ClaimResult(f"{_tell(need)} of it", decide(need == limits["percent"]), why=used)
 
 
-def check_eight(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_eight(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold a few flows against the line at one product."""
     rows = average(points).filter(
         pl.col("buffer_percent") == 100, pl.col("flows") <= limits["flows"]
@@ -68,16 +68,16 @@ def check_eight(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{row['utilisation']:.1%} ({row['flows']})" for row in rows.iter_rows(named=True)
     )
     agrees = bool((rows["utilisation"] >= limits["full"]).all())
-    return Finding(f"with so many flows: {text}", decide(agrees))
+    return ClaimResult(f"with so many flows: {text}", decide(agrees))
 
 
-def check_many(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_many(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare what many flows need with the product, and with each other."""
     needs = find_needs(points, limits["full"])
     many = [need for flows, need in needs.items() if flows >= limits["flows"]]
     falls = all(later <= earlier for earlier, later in itertools.pairwise(many))
     text = ", ".join(f"{_tell(need)} ({flows})" for flows, need in needs.items())
-    return Finding(f"with so many flows: {text}", decide(falls and max(many) < 100))
+    return ClaimResult(f"with so many flows: {text}", decide(falls and max(many) < 100))
 
 
 def draw_utilisation(points: pl.DataFrame) -> list[Panel]:

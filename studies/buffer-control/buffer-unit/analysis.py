@@ -10,7 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide
 from headend.text.quantity import format_quantity
 
 #: The upstream rate, bit/s.
@@ -83,7 +83,7 @@ def tell_unit(rows: pl.DataFrame) -> list[str]:
     return sorted(list_units(), key=lambda unit: vary(rows, unit))
 
 
-def check_unit(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_unit(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Tell each modem's unit."""
     found, agrees = [], True
     for counts, rows in _split(points):
@@ -93,10 +93,10 @@ def check_unit(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
             f"{format_quantity(vary(rows, unit), 'ratio')} ({unit})" for unit in (first, second)
         )
         found.append(f"{counts}: {first} chosen, which vary by {apart}")
-    return Finding("; ".join(found), decide(agrees))
+    return ClaimResult("; ".join(found), decide(agrees))
 
 
-def check_size(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_size(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Bound each modem's buffer by the ping beside full-size datagrams."""
     found, agrees = [], True
     for counts, rows in _split(points):
@@ -104,14 +104,14 @@ def check_size(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         low, high = (float(count(full, counts, part)[0]) / 1024 for part in (1.0, 0.0))
         agrees &= low <= limits["buffer_kib"] <= high
         found.append(f"{low:.1f} to {high:.1f} KiB ({counts})")
-    return Finding(", ".join(found), decide(agrees))
+    return ClaimResult(", ".join(found), decide(agrees))
 
 
-def check_lost(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_lost(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the loss of the smallest pings with that of the largest."""
     rows = lose(points)
     if rows.is_empty():
-        return Finding("not run with pings of four sizes", Verdict.UNTESTABLE)
+        return ClaimResult("not run with pings of four sizes", ClaimVerdict.UNTESTABLE)
     found, agrees = [], True
     for (counts,), part in rows.group_by("counts", maintain_order=True):
         small, large = (float(part.sort("size")["lost"][place]) for place in (0, -1))
@@ -120,7 +120,7 @@ def check_lost(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         agrees &= alike if counts == "packets" else fewer
         told = [format_quantity(share, "ratio") for share in (small, large)]
         found.append(f"{told[0]} and {told[1]} ({counts})")
-    return Finding("smallest and largest: " + ", ".join(found), decide(agrees))
+    return ClaimResult("smallest and largest: " + ", ".join(found), decide(agrees))
 
 
 def lose(points: pl.DataFrame) -> pl.DataFrame:

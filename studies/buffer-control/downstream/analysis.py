@@ -9,7 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import mark_across, mark_along
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 from ..buffers import KIB, draw_over_buffers, find_best, predict_delay
 
@@ -33,7 +33,7 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare longest waits with buffer over rate, and with each other."""
     rows = tabulate(points).filter(pl.col("downloads") == 10).sort("rate_mbps", "buffer_kib")
     packet_ms = limits["packet"] * 8 / (pl.col("rate_mbps") * 1e3)
@@ -41,7 +41,7 @@ def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     steps = rows.select(pl.col("longest_ms").diff().over("rate_mbps")).to_series().drop_nulls()
     shares: list[float] = (rows["longest_ms"] / rows["full_ms"]).to_list()
     text = f"{min(shares):.0%} to {max(shares):.0%} of buffer over rate in {rows.height} cases"
-    return Finding(text, decide(beyond.is_empty() and bool((steps > 0).all())))
+    return ClaimResult(text, decide(beyond.is_empty() and bool((steps > 0).all())))
 
 
 #: Why one download does not fill the line through a large buffer.
@@ -52,7 +52,7 @@ OVERSHOOT = (
 )
 
 
-def check_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_rate(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Find the least use of the line beside one download from one product of buffer on."""
     rows = tabulate(points).filter(pl.col("downloads") == 1, pl.col("full_ms") >= limits["rtt_ms"])
     least = rows.sort("used").row(0, named=True)
@@ -61,10 +61,10 @@ def check_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f" {least['buffer_kib']} KiB)"
     )
     why = "" if least["used"] >= limits["full"] else OVERSHOOT
-    return Finding(text, decide(least["used"] >= limits["full"]), why=why)
+    return ClaimResult(text, decide(least["used"] >= limits["full"]), why=why)
 
 
-def check_calls(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_calls(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare the largest buffer's score with the best."""
     rows = tabulate(points).filter(pl.col("downloads") == 1)
     found, agrees = [], True
@@ -76,10 +76,10 @@ def check_calls(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
             f" {last['buffer_kib']} KiB, at {row['rate_mbps']} Mb/s"
         )
         agrees &= row["mos"] > last["mos"]
-    return Finding("; ".join(found), decide(agrees))
+    return ClaimResult("; ".join(found), decide(agrees))
 
 
-def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Find the best buffer for pages beside ten downloads."""
     rows = tabulate(points).filter(pl.col("downloads") == 10)
     best = find_best(rows, ["rate_mbps"], "load_s", highest=False)
@@ -96,7 +96,7 @@ def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         )
         for (rate,), part in rows.group_by("rate_mbps", maintain_order=True)
     )
-    return Finding(
+    return ClaimResult(
         text,
         decide(agrees),
         why="downstream the page's own data shares the buffer, and a small one drops it. Load time"

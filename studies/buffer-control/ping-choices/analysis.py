@@ -9,7 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 from ..buffers import predict_delay
 from ..fitting import Slope, fit_slope
@@ -35,7 +35,7 @@ def fit(points: pl.DataFrame, counts: str, congestion: str) -> Slope:
     return fit_slope(rows["predicted_ms"], rows["ping_ms"], intercept=INTERCEPT_MS)
 
 
-def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the slope of one choice against the published one."""
     slope = fit(points, limits["counts"], limits["congestion"])
     agrees = limits["low"] <= slope.value <= limits["high"]
@@ -45,7 +45,7 @@ def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         for (rate,), part in points.group_by("rate_mbps", maintain_order=True)
     )
     why = f"by rate {by_rate}; Reno: {reno.value:.4f}"
-    return Finding(f"{slope.value:.4f}", decide(agrees), why=why)
+    return ClaimResult(f"{slope.value:.4f}", decide(agrees), why=why)
 
 
 def draw_slopes(points: pl.DataFrame) -> list[Panel]:

@@ -10,7 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, log_axis, make_chart, mark_across_in_corner
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide
 from headend.text.quantity import format_quantity
 
 from ..fitting import Slope, fit_slope
@@ -65,7 +65,7 @@ def fit(points: pl.DataFrame, congestion: str) -> tuple[Slope, int]:
     return fit_slope(rows["predicted_ms"], rows["ping_ms"], intercept=INTERCEPT_MS), rows.height
 
 
-def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the fitted slope against its limits."""
     slope, count = fit(points, ONE)
     ten, _ = fit(points, TEN)
@@ -77,10 +77,10 @@ def check_slope(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     # The interval is over points, which are all that the figure has, and not over seeds: it decides
     # nothing.
     drawn = f"{slope.low:.3f} to {slope.high:.3f} where points are drawn from these at random"
-    return Finding(f"{slope.value:.4f} over {count} points ({drawn})", verdict, why=why)
+    return ClaimResult(f"{slope.value:.4f} over {count} points ({drawn})", verdict, why=why)
 
 
-def check_small_buffers(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_small_buffers(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Look for points of small buffers that lie above the regression line."""
     rows = tabulate(points).filter(
         pl.col("congestion") == ONE, pl.col("predicted_ms") < pl.col("rtt_ms")
@@ -88,10 +88,10 @@ def check_small_buffers(points: pl.DataFrame, _limits: dict[str, Any]) -> Findin
     above = rows.filter(pl.col("ping_ms") > _predict(points))
     text = f"{rows.height - above.height} of {rows.height} points below the line"
     why = "above it: " + _list_points(above) if above.height else ""
-    return Finding(text, decide(above.is_empty()), why=why)
+    return ClaimResult(text, decide(above.is_empty()), why=why)
 
 
-def check_ten(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_ten(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Count the points of ten uploads above the regression line of one."""
     rows = tabulate(points).filter(pl.col("congestion") == TEN)
     below = rows.filter(pl.col("ping_ms") <= _predict(points))
@@ -103,10 +103,10 @@ def check_ten(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     )
     text = f"{rows.height - below.height} of {rows.height} points above the line"
     why = f"above it {by_size}. {FEW_PACKETS}{_tell_ten(points)}" if below.height else ""
-    return Finding(text, decide(below.is_empty()), why=why)
+    return ClaimResult(text, decide(below.is_empty()), why=why)
 
 
-def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the pings of both RTTs."""
     rows = tabulate(points).filter(pl.col("congestion") == ONE)
     pairs = rows.pivot("rtt_ms", index=["rate_mbps", "buffer_kib"], values="ping_ms")
@@ -126,22 +126,22 @@ def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> Findin
         )
         for row in odd.sort("apart", descending=True).head(6).iter_rows(named=True)
     )
-    return Finding(
+    return ClaimResult(
         text, decide(odd.is_empty()), why=f"furthest apart: {why}. {UNFILLED}" if why else ""
     )
 
 
-def check_rises_with_buffer(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_rises_with_buffer(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Look for a larger buffer with a shorter ping."""
     return _check_order(points, along="buffer_kib", at="rate_mbps", rising=True)
 
 
-def check_falls_with_rate(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_falls_with_rate(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Look for a higher rate with a longer ping."""
     return _check_order(points, along="rate_mbps", at="buffer_kib", rising=False)
 
 
-def check_games(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_games(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold game round trips through the recommended buffers against the most allowed."""
     farther = limits["server_ms"] - INTERCEPT_MS
     rows = average_rtts(points).with_columns(trip_ms=pl.col("ping_ms") + farther)
@@ -150,7 +150,7 @@ def check_games(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     for (rate,), part in rows.group_by("rate_mbps", maintain_order=True):
         there = part.filter(pl.col("buffer_kib") <= limits["targets_kib"][str(rate)])
         if there.is_empty():
-            return Finding(f"no buffer of Table 2 at {rate} Mb/s", Verdict.UNTESTABLE)
+            return ClaimResult(f"no buffer of Table 2 at {rate} Mb/s", ClaimVerdict.UNTESTABLE)
         row = there.row(-1, named=True)
         largest = _find_largest(part.filter(pl.col("trip_ms") < limits["most_ms"]))
         agrees &= row["trip_ms"] < limits["most_ms"]
@@ -158,10 +158,10 @@ def check_games(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f"{row['trip_ms']:.0f} ms with {row['buffer_kib']} KiB at {rate} Mb/s (up to"
             f" {largest or 'no'} KiB)"
         )
-    return Finding("; ".join(found), decide(agrees))
+    return ClaimResult("; ".join(found), decide(agrees))
 
 
-def check_cloud_games(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_cloud_games(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the largest buffer whose ping cloud games allow with the recommended one."""
     pings = average_rtts(points)
     rows = pings.filter(pl.col("congestion") == ONE)
@@ -186,7 +186,7 @@ def check_cloud_games(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f" KiB for {limits['strict_ms']} ms (Table 2: {target} KiB)"
         )
     why = f"one upload does not fill these buffers; ten do more: {', '.join(unfilled)}"
-    return Finding("; ".join(found), decide(smaller and any_fits), why=why if unfilled else "")
+    return ClaimResult("; ".join(found), decide(smaller and any_fits), why=why if unfilled else "")
 
 
 def draw_by_buffer(points: pl.DataFrame) -> list[Panel]:
@@ -304,13 +304,13 @@ def _tell_ten(points: pl.DataFrame) -> str:
     return f"; with ten it takes {told}" if told else ""
 
 
-def _check_order(points: pl.DataFrame, *, along: str, at: str, rising: bool) -> Finding:
+def _check_order(points: pl.DataFrame, *, along: str, at: str, rising: bool) -> ClaimResult:
     rows = average_rtts(points).filter(pl.col("congestion") == ONE).sort(at, along)
     steps = rows.with_columns(step=pl.col("ping_ms").diff().over(at)).drop_nulls("step")
     wrong = steps.filter(pl.col("step") <= 0 if rising else pl.col("step") >= 0)
     text = f"{steps.height - wrong.height} of {steps.height} steps {'rise' if rising else 'fall'}"
     why = "not so at: " + _list_points(wrong) if wrong.height else ""
-    return Finding(text, decide(wrong.is_empty()), why=why)
+    return ClaimResult(text, decide(wrong.is_empty()), why=why)
 
 
 def _list_points(rows: pl.DataFrame) -> str:

@@ -9,7 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 from ..buffers import draw_over_buffers, make_buffer_axis, predict_delay
 
@@ -36,7 +36,7 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def check_boost(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_boost(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare small files with and without boost."""
     times = _pivot(points, 2, "time_s")
     ratios = times["none"] / times["5 MB"]
@@ -49,10 +49,10 @@ def check_boost(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         f"without boost a file goes at {speeds} Mbit/s: in the smallest buffers the buffer is the"
         " limit and not the rate, so that a higher rate changes nothing"
     )
-    return Finding(text, decide(bool((ratios > 1).all())), why=why)
+    return ClaimResult(text, decide(bool((ratios > 1).all())), why=why)
 
 
-def check_small(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_small(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare what small files take with a small and a large buffer."""
     times = _pivot(points, 2, "time_s")
     ratios = {}
@@ -63,7 +63,7 @@ def check_small(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         )
         ratios[boost] = small / large
     text = f"{ratios['5 MB']:.2f} times as long with boost, {ratios['none']:.2f} without"
-    return Finding(text, decide(ratios["5 MB"] > max(1, ratios["none"])))
+    return ClaimResult(text, decide(ratios["5 MB"] > max(1, ratios["none"])))
 
 
 def draw_speed(points: pl.DataFrame) -> list[Panel]:

@@ -12,7 +12,7 @@ from headend import run
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, time_axis
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 LINE = Path(__file__).with_name("line.toml")
 
@@ -82,7 +82,7 @@ def find_falls(record: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def check_slow_start(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_slow_start(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare windows one base round trip apart in the first slow start, without a queue."""
     found, agrees = [], True
     steps = round(ROUND_TRIP / READING)
@@ -95,10 +95,10 @@ def check_slow_start(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         rate = float(rows.select((pl.col("later") / pl.col("cwnd")).log(2).mean()).item())
         found.append(f"{rate:.2f} ({SENDERS[sender][0]})")
         agrees &= abs(rate - 1) <= limits["within"]
-    return Finding("doublings a round trip: " + ", ".join(found), decide(agrees))
+    return ClaimResult("doublings a round trip: " + ", ".join(found), decide(agrees))
 
 
-def check_avoidance(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_avoidance(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Fit the growth of each tooth from threshold to loss, in segments per round trip."""
     found, agrees = [], True
     for sender, record in trace().items():
@@ -106,10 +106,10 @@ def check_avoidance(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         lowest, highest = min(slopes), max(slopes)
         found.append(f"{lowest:.2f} to {highest:.2f} ({SENDERS[sender][0]}, {len(slopes)} teeth)")
         agrees &= abs(lowest - 1) <= limits["within"] and abs(highest - 1) <= limits["within"]
-    return Finding("segments a round trip: " + ", ".join(found), decide(agrees))
+    return ClaimResult("segments a round trip: " + ", ".join(found), decide(agrees))
 
 
-def check_timeout(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_timeout(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold windows and thresholds after timeouts against one segment and half of the window."""
     tahoe = find_falls(trace()["tahoe"])
     silent = find_falls(trace()["silence"]).filter(_is_silent())
@@ -118,19 +118,19 @@ def check_timeout(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         good = falls.filter(pl.col("after") <= 1.5, _is_half("threshold", limits["within"])).height
         found.append(f"{good} of {falls.height} ({name})")
         agrees &= good == falls.height > 0
-    return Finding(", ".join(found), decide(agrees), why=_tell(silent))
+    return ClaimResult(", ".join(found), decide(agrees), why=_tell(silent))
 
 
-def check_recovery(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_recovery(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold Reno's windows after a loss against half of what they were."""
     falls = pl.concat(
         [find_falls(trace()["reno"]), find_falls(trace()["silence"]).filter(~_is_silent())]
     )
     good = falls.filter(_is_half("after", limits["within"])).height
-    return Finding(f"{good} of {falls.height} losses", decide(good == falls.height > 0))
+    return ClaimResult(f"{good} of {falls.height} losses", decide(good == falls.height > 0))
 
 
-def check_full(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_full(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look how full the buffer was in the second before each loss."""
     least, count = float("inf"), 0
     for sender in ("tahoe", "reno"):
@@ -140,7 +140,9 @@ def check_full(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             least = min(least, float(rows["backlog_max_bytes"].max()))  # type: ignore[arg-type]
             count += 1
     agrees = 125_000 - least < limits["packet"]
-    return Finding(f"{least / 1e3:.1f} kB of 125 kB at the least of {count} losses", decide(agrees))
+    return ClaimResult(
+        f"{least / 1e3:.1f} kB of 125 kB at the least of {count} losses", decide(agrees)
+    )
 
 
 def draw_windows(_points: pl.DataFrame) -> list[Panel]:

@@ -17,7 +17,7 @@ from headend import InputError, run
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 LINE = Path(__file__).with_name("line.toml")
 
@@ -52,7 +52,7 @@ def search(block: int, minimum: int, target: int, maximum: int) -> int | None:
     return min(offers, key=lambda size: (abs(size - target), size), default=None)
 
 
-def check_nearest(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_nearest(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the device's choice with a search, over blocks, targets, and bounds around them."""
     wrong, count = [], 0
     for block, target, slack in itertools.product(
@@ -66,41 +66,43 @@ def check_nearest(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             count += 1
             if (wanted is None) != isinstance(chosen, str) or (wanted and wanted != chosen):
                 wrong.append(f"{case}: {chosen}, not {wanted}")
-    return Finding(
+    return ClaimResult(
         f"{count - len(wrong)} of {count} cases", decide(not wrong), why="; ".join(wrong[:3])
     )
 
 
-def check_minimum(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_minimum(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Ask for as much as the device has, and for more."""
     agrees, why = True, ""
     for kib in limits["device_kib"]:
         size = kib * 1024
         why = str(choose(minimum=size + limits["over"], device_maximum=size))
         agrees &= "at most" in why and choose(minimum=size, device_maximum=size) == size
-    return Finding(f"so at {limits['device_kib']} KiB", decide(agrees), why=_shorten(why))
+    return ClaimResult(f"so at {limits['device_kib']} KiB", decide(agrees), why=_shorten(why))
 
 
-def check_maximum(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_maximum(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Ask for no more than the least the device has, and for less."""
     agrees, why = True, ""
     for kib in limits["device_kib"]:
         size = kib * 1024
         why = str(choose(maximum=size - limits["under"], device_minimum=size))
         agrees &= "at least" in why and choose(maximum=size, device_minimum=size) == size
-    return Finding(f"so at {limits['device_kib']} KiB", decide(agrees), why=_shorten(why))
+    return ClaimResult(f"so at {limits['device_kib']} KiB", decide(agrees), why=_shorten(why))
 
 
-def check_range(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_range(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Try both ends of the range, and one byte more."""
     largest = limits["largest"]
     taken = [choose(target=0), choose(target=largest), choose(minimum=0), choose(maximum=largest)]
     beyond = choose(target=largest + 1)
     agrees = all(isinstance(size, int) for size in taken) and isinstance(beyond, str)
-    return Finding(f"targets of 0 and {largest} B are taken", decide(agrees), why=_shorten(beyond))
+    return ClaimResult(
+        f"targets of 0 and {largest} B are taken", decide(agrees), why=_shorten(beyond)
+    )
 
 
-def check_optional(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_optional(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Leave out each combination of the parameters."""
     found, agrees = [], True
     for count in range(len(limits) + 1):
@@ -111,22 +113,24 @@ def check_optional(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
                 ("minimum" not in names or size >= limits["minimum"])
                 and ("maximum" not in names or size <= limits["maximum"])
             )
-    return Finding(
+    return ClaimResult(
         f"{len(found)} combinations", decide(agrees), why="bytes for " + ", ".join(found)
     )
 
 
-def check_guaranteed(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_guaranteed(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Ask a device that has what is guaranteed for that, for more, and for a large target."""
     size = limits["guaranteed"]
     fits = choose(minimum=size, device_maximum=size)
     more = choose(minimum=size + 1, device_maximum=size)
     large = choose(target=10 * size, device_maximum=size)
     agrees = fits == size and isinstance(more, str) and large == size
-    return Finding(f"a target of {10 * size} B gives {large} B", decide(agrees), why=_shorten(more))
+    return ClaimResult(
+        f"a target of {10 * size} B gives {large} B", decide(agrees), why=_shorten(more)
+    )
 
 
-def check_levels(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_levels(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Set the same target in each of three ways, and see how full a flood makes the buffer."""
     queue = _write({"target": limits["target"]})
     by_class = {
@@ -143,7 +147,7 @@ def check_levels(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     text = ", ".join(f"{name} {size} B" for name, size in sizes.items())
     before = sizes.pop("none of them")
     agrees = all(0 <= limits["target"] - size < limits["packet"] for size in sizes.values())
-    return Finding(text, decide(agrees and before > limits["target"]))
+    return ClaimResult(text, decide(agrees and before > limits["target"]))
 
 
 def fill(change: Mapping[str, Any], queue: str) -> int:
@@ -157,11 +161,11 @@ def fill(change: Mapping[str, Any], queue: str) -> int:
     return int(rows["backlog_max_bytes"].max())  # type: ignore[arg-type]
 
 
-def check_downstream(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_downstream(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Set a target downstream."""
     change = {"docsis": {"downstream": {"queue": _write({"target": limits["target"]})}}}
     size = ask(change, "cable.down")
-    return Finding(f"{size} B", decide(size == limits["target"]))
+    return ClaimResult(f"{size} B", decide(size == limits["target"]))
 
 
 def draw_choice(_points: pl.DataFrame) -> list[Panel]:

@@ -10,7 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_along
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 from ..buffers import KIB
 
@@ -41,23 +41,23 @@ def read_sites() -> pl.DataFrame:
     return pl.read_csv(SITES)
 
 
-def check_limits(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_limits(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Reckon the round trips for which each target is one bandwidth-delay product."""
     found, agrees = [], True
     for rate, target in limits["targets"].items():
         trip = target * KIB * 8 / (float(rate) * 1e3)
         found.append(f"{trip:.2f}")
         agrees &= int(trip) == limits["published_ms"][rate]
-    return Finding(", ".join(found) + " ms", decide(agrees))
+    return ClaimResult(", ".join(found) + " ms", decide(agrees))
 
 
-def check_single(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_single(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Find the least share of one upload below the limits."""
     rows = tabulate(points).filter(pl.col("sender") != "ten CUBIC", _below(limits["below_ms"]))
     return _judge_least(rows, limits["full"])
 
 
-def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Find the least share of ten uploads."""
     rows = tabulate(points).filter(
         pl.col("sender") == "ten CUBIC", pl.col("rtt_ms") <= limits["most_ms"]
@@ -65,19 +65,19 @@ def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return _judge_least(rows, limits["full"])
 
 
-def check_distant(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_distant(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at what one Reno upload gets from afar."""
     rows = tabulate(points).filter(pl.col("rtt_ms") == limits["rtt_ms"])
     reno = rows.filter(pl.col("sender") == "one Reno")
     cubic = rows.filter(pl.col("sender") == "one CUBIC")
-    return Finding(
+    return ClaimResult(
         _list_shares(reno),
         decide(bool((reno["share"] < limits["full"]).all())),
         why=f"CUBIC: {_list_shares(cubic)}",
     )
 
 
-def check_means(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_means(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Reckon each city's mean and range anew."""
     found, agrees = [], True
     for city, published in limits.items():
@@ -86,10 +86,10 @@ def check_means(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         rounded = [round(float(value), 3) for value in own]  # type: ignore[arg-type]
         found.append(f"{city} {rounded[1]} ({rounded[0]} to {rounded[2]}) ms")
         agrees &= rounded == published
-    return Finding(", ".join(found), decide(agrees))
+    return ClaimResult(", ".join(found), decide(agrees))
 
 
-def check_representative(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_representative(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Place the guideline's two round trips among the cities' and the sites' means."""
     sites = read_sites()
     cities: list[float] = sites.group_by("city").agg(pl.col("mean_ms").mean())["mean_ms"].to_list()
@@ -100,10 +100,10 @@ def check_representative(_points: pl.DataFrame, limits: dict[str, Any]) -> Findi
         f"cities' means from {min(cities):.0f} to {max(cities):.0f} ms; the farthest site's mean"
         f" {farthest:.0f} ms, the longest ping {longest:.0f} ms"
     )
-    return Finding(text, decide(bool(agrees)))
+    return ClaimResult(text, decide(bool(agrees)))
 
 
-def check_share(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_share(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Count the sites within each limit."""
     means = read_sites()["mean_ms"]
     counts = {rate: int((means < most).sum()) for rate, most in limits["most_ms"].items()}
@@ -112,7 +112,7 @@ def check_share(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         for rate, count in counts.items()
     )
     agrees = all(counts[str(rate)] > len(means) / 2 for rate in limits["asked"])
-    return Finding(text, decide(agrees))
+    return ClaimResult(text, decide(agrees))
 
 
 def draw_rates(points: pl.DataFrame) -> list[Panel]:
@@ -184,7 +184,7 @@ def _below(most: dict[str, float]) -> pl.Expr:
     return pl.col("rtt_ms") < limit
 
 
-def _judge_least(rows: pl.DataFrame, full: float) -> Finding:
+def _judge_least(rows: pl.DataFrame, full: float) -> ClaimResult:
     least = rows.sort("share").row(0, named=True)
     text = (
         f"{least['share']:.1%} at the least of {rows.height} cases"
@@ -192,7 +192,7 @@ def _judge_least(rows: pl.DataFrame, full: float) -> Finding:
     )
     below = rows.filter(pl.col("share") < full)
     why = f"not reached: {_list_shares(below)}" if below.height else ""
-    return Finding(text, decide(below.is_empty()), why=why)
+    return ClaimResult(text, decide(below.is_empty()), why=why)
 
 
 def _list_shares(rows: pl.DataFrame) -> str:

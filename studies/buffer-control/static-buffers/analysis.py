@@ -10,7 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 from ..buffers import KIB, predict_delay
 
@@ -25,7 +25,7 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def check_proportional(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_proportional(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare every longest wait with buffer over rate."""
     rows = tabulate(points).with_columns(
         packet_ms=limits["packet"] * 8 / (pl.col("rate_mbps") * 1e3),
@@ -38,10 +38,10 @@ def check_proportional(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     example = rows.filter(pl.col("rate_mbps") == 2, pl.col("buffer_kib") == 256)["longest_ms"]
     text = f"{min(beyond):+.2f} to {max(beyond):+.2f} packets beyond it in {rows.height} cases"
     text += "".join(f"; {wait / 1e3:.2f} s with 256 KiB at 2 Mb/s" for wait in example)
-    return Finding(text, decide(max(map(abs, beyond)) <= 1))
+    return ClaimResult(text, decide(max(map(abs, beyond)) <= 1))
 
 
-def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Count the cases in which packets wait for several seconds."""
     rows = tabulate(points)
     several = rows.filter(pl.col("longest_ms") >= limits["several_s"] * 1e3).height
@@ -51,21 +51,21 @@ def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"buffer over rate is {rows['predicted_ms'].min() / 1e3:.2f} to"
         f" {rows['predicted_ms'].max() / 1e3:.2f} s, and the longest waits are as long"
     )  # type: ignore[operator]
-    return Finding(text, decide(several > rows.height / 2), why=why)
+    return ClaimResult(text, decide(several > rows.height / 2), why=why)
 
 
-def check_orders(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_orders(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare usual buffers with the recommended targets."""
     ratios = [size / target for size in limits["buffers_kib"] for target in limits["targets_kib"]]
     agrees = {round(math.log10(ratio)) for ratio in ratios} <= {1, 2}
-    return Finding(f"{min(ratios):.1f} to {max(ratios):.1f} times", decide(agrees))
+    return ClaimResult(f"{min(ratios):.1f} to {max(ratios):.1f} times", decide(agrees))
 
 
-def check_sized(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_sized(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Reckon the bandwidth-delay products of the text's highest rate of DOCSIS 2.0."""
     low, high = (rate * 1e6 * 0.1 / 8 / KIB for rate in limits["mbps"])
     agrees = low <= limits["largest_kib"] <= high
-    return Finding(f"{low:.0f} to {high:.0f} KiB", decide(agrees))
+    return ClaimResult(f"{low:.0f} to {high:.0f} KiB", decide(agrees))
 
 
 def draw_latency(points: pl.DataFrame) -> list[Panel]:

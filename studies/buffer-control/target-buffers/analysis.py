@@ -10,7 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 from ..buffers import draw_over_buffers, measure_leads
 from ..buffers import find_best as find_top
@@ -73,7 +73,7 @@ def find_tops(points: pl.DataFrame) -> dict[int, int | None]:
     return {int(row["rate_mbps"]): int(row["best"]) for row in tops.iter_rows(named=True)}
 
 
-def check_targets(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_targets(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare derived targets with the recommended ones."""
     derived = derive(points, limits["full"])
     agrees = all(target == limits["published_kib"][str(rate)] for rate, target in derived.items())
@@ -90,7 +90,7 @@ def check_targets(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f" {_list(targets)};"
             f" with the best score alone in place of those near it: {_list(tops)}"
         )
-    return Finding(text, decide(agrees), why=why)
+    return ClaimResult(text, decide(agrees), why=why)
 
 
 def draw_targets(points: pl.DataFrame) -> list[Panel]:

@@ -10,8 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.study import decide_over_seeds, join_decisions
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide, decide_over_seeds, join_decisions
 
 #: Windows XP's receive window, in bytes.
 WINDOW = 64 * 1024
@@ -36,16 +35,18 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Count where ten uploads surpass the prediction and the channel does not limit them."""
     rows = _take(points, 10).filter(pl.col("predicted_mbps") < limits["channel_mbps"])
     below = rows.filter(pl.col("rate_mbps") <= pl.col("predicted_mbps"))
     why = "not above: " + _list_points(below) if below.height else ""
     agrees = below.height <= limits["missed"]
-    return Finding(f"{rows.height - below.height} of {rows.height} cases", decide(agrees), why=why)
+    return ClaimResult(
+        f"{rows.height - below.height} of {rows.height} cases", decide(agrees), why=why
+    )
 
 
-def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the rates over both round trips."""
     pairs = points.filter(pl.col("flows") == 10).pivot(
         "rtt_ms", index=["buffer_kib", "seed"], values="goodput"
@@ -63,14 +64,14 @@ def check_rtt_difference(points: pl.DataFrame, limits: dict[str, Any]) -> Findin
     )
 
 
-def check_channel(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_channel(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at the rates of ten uploads with the largest buffers."""
     low, high = _range(_take(points, 10).filter(pl.col("buffer_kib") >= 128))
     agrees = round(low) == round(high) and high <= limits["most"]
-    return Finding(f"{low:.1f} to {high:.1f} Mb/s", decide(agrees))
+    return ClaimResult(f"{low:.1f} to {high:.1f} Mb/s", decide(agrees))
 
 
-def check_single(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_single(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the fastest single upload at each round-trip time with the published most."""
     found, longer, agrees = [], [], True
     for rtt_ms, (low, high) in limits.items():
@@ -83,7 +84,7 @@ def check_single(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         " trip that full packets meet here. With flow.upload.rtt shorter by 2.9 ms (108 ms) and by"
         " 1.7 ms (49.2 ms) it is 4.48 and 9.21 Mb/s"
     )
-    return Finding("; ".join(found), decide(agrees), why=why)
+    return ClaimResult("; ".join(found), decide(agrees), why=why)
 
 
 def draw_rates(points: pl.DataFrame) -> list[Panel]:

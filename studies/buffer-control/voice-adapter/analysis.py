@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 from ..buffers import draw_over_buffers
 
@@ -29,7 +29,7 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def check_impact(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_impact(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare how far apart the scores of all buffers are."""
     rows = tabulate(points).group_by("rate_mbps", "arrangement", maintain_order=True)
     spread = rows.agg(apart=pl.col("mos").max() - pl.col("mos").min(), least=pl.col("mos").min())
@@ -44,7 +44,7 @@ def check_impact(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
             f" {row['least_adapter']:.2f} at the least, at {row['rate_mbps']} Mb/s"
         )
         agrees &= row["apart_adapter"] < row["apart_switch"]
-    return Finding("; ".join(found), decide(agrees))
+    return ClaimResult("; ".join(found), decide(agrees))
 
 
 def draw_scores(points: pl.DataFrame) -> list[Panel]:

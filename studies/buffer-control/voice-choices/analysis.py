@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.study import decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds, join_decisions
 from headend.text.quantity import format_quantity
 
 from ..buffers import draw_over_buffers
@@ -31,7 +30,7 @@ def find_best(points: pl.DataFrame) -> list[int]:
     return [size for size, lead in leads.items() if lead.mean() <= (lead.std() or 0)]  # type: ignore[operator]
 
 
-def check_peaks(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_peaks(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Find the best buffers at each rate under a choice."""
     rows = points.filter(pl.col("choice") == limits["choice"])
     found, near = [], []
@@ -45,10 +44,10 @@ def check_peaks(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         if all(near)
         else f"losses with each buffer, where the published is not best: {_tell_losses(rows, near)}"
     )
-    return Finding(text, decide(all(near)), why=why)
+    return ClaimResult(text, decide(all(near)), why=why)
 
 
-def check_same(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_same(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the best buffers under two choices at each rate."""
     rows = points.filter(pl.col("choice").is_in(limits["choices"]))
     found, same = [], []
@@ -57,10 +56,10 @@ def check_same(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         same.append(not set(best[0]).isdisjoint(best[1]))
         told = " and ".join(f"{' = '.join(map(str, sizes))} KiB" for sizes in best)
         found.append(f"{told} at {rate} Mb/s")
-    return Finding(f"{sum(same)} of {len(same)}: {'; '.join(found)}", decide(all(same)))
+    return ClaimResult(f"{sum(same)} of {len(same)}: {'; '.join(found)}", decide(all(same)))
 
 
-def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the calls' loss in a small buffer with that in a larger one."""
     rows = points.filter(
         pl.col("rate_mbps") == limits["rate_mbps"], pl.col("choice") == limits["choice"]
@@ -73,13 +72,13 @@ def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return decision.tell(text, FITS if limits["choice"] == "bytes" else "")
 
 
-def check_fallen(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_fallen(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold one buffer's scores under two choices against a level between them."""
     rows = points.filter(
         pl.col("rate_mbps") == limits["rate_mbps"], pl.col("buffer_kib") == limits["buffer_kib"]
     )
     if rows.is_empty():
-        return Finding("not run there", Verdict.UNTESTABLE)
+        return ClaimResult("not run there", ClaimVerdict.UNTESTABLE)
     low, high = (
         rows.filter(pl.col("choice") == limits[name])["mos"].to_list() for name in ("low", "high")
     )

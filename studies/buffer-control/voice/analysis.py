@@ -14,8 +14,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.study import decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds, join_decisions
 from headend.text.quantity import format_quantity
 
 from ..buffers import draw_over_buffers, make_buffer_axis, measure_leads
@@ -31,17 +30,17 @@ MEASURES = ("mos", "mos_min", "mos_max", "loss", "late", "delay", "set_up", "set
 #: A difference of two measures that is more than none.
 MORE = 1e-9
 
-Check = Callable[[pl.DataFrame, dict[str, Any]], Finding]
+Check = Callable[[pl.DataFrame, dict[str, Any]], ClaimResult]
 
 
 def at_its_rate(check: Check) -> Check:
     """Give no verdict on a claim whose rate was not run, as in the quick form."""
 
     @functools.wraps(check)
-    def attempt(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+    def attempt(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
         rows = points.filter(pl.col("rate_mbps") == limits["rate_mbps"])
         if rows.is_empty():
-            return Finding("not run at this rate", Verdict.UNTESTABLE)
+            return ClaimResult("not run at this rate", ClaimVerdict.UNTESTABLE)
         return check(rows, limits)
 
     return attempt
@@ -92,7 +91,7 @@ def find_best(points: pl.DataFrame) -> list[int]:
 
 
 @at_its_rate
-def check_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_best(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Find the best buffers for each round trip."""
     found, told, agrees = [], [], True
     for added, rows in _split(points, "added_ms"):
@@ -103,26 +102,26 @@ def check_best(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     why = (
         f"below the best, with the standard error of ten calls, and lost or late: {'; '.join(told)}"
     )
-    return Finding("; ".join(found), decide(agrees), why=why)
+    return ClaimResult("; ".join(found), decide(agrees), why=why)
 
 
 @at_its_rate
-def check_best_within(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_best_within(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Find the best buffers for each round trip: some of the named ones.
 
     Where a test of ten calls cannot tell others from these, it is undecided.
     """
     finding = check_best(points, limits)
     best = [set(find_best(rows)) for _, rows in _split(points, "added_ms")]
-    if finding.verdict is Verdict.DIFFERS or all(
+    if finding.verdict is ClaimVerdict.DIFFERS or all(
         sizes <= set(limits["best_kib"]) for sizes in best
     ):
         return finding
-    return replace(finding, verdict=Verdict.UNDECIDED)
+    return replace(finding, verdict=ClaimVerdict.UNDECIDED)
 
 
 @at_its_rate
-def check_best_in_turn(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_best_in_turn(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """See whether the named buffers are the best: each at one round trip, or both alike at both.
 
     They are alike where they are within a margin of each other and all others further below both.
@@ -144,7 +143,7 @@ def check_best_in_turn(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 @at_its_rate
-def check_best_and_degraded(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_best_and_degraded(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Find the best buffers for each round trip, and compare others with the published best."""
     best = check_best(points, limits)
     scores = _pivot(points, "mos")
@@ -158,17 +157,17 @@ def check_best_and_degraded(points: pl.DataFrame, limits: dict[str, Any]) -> Fin
         for decision, size in zip(decisions, limits["degraded_kib"], strict=True)
     )
     text = f"best {best.measured}; {told}"
-    if best.verdict is Verdict.DIFFERS:
-        return Finding(text, Verdict.DIFFERS, why=best.why)
+    if best.verdict is ClaimVerdict.DIFFERS:
+        return ClaimResult(text, ClaimVerdict.DIFFERS, why=best.why)
     return join_decisions(decisions, text, best.why)
 
 
-def check_more_distinct(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_more_distinct(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Find the best buffers in the mean of both round trips, and compare leads of two rates."""
     rates = [limits["rate_mbps"], limits["beside_mbps"]]
     parts = [points.filter(pl.col("rate_mbps") == rate) for rate in rates]
     if any(rows.is_empty() for rows in parts):
-        return Finding("not run at both rates", Verdict.UNTESTABLE)
+        return ClaimResult("not run at both rates", ClaimVerdict.UNTESTABLE)
     best = find_best(parts[0])
     leads = [_measure_peak(rows) for rows in parts]
     decision = decide_over_seeds((leads[0] - leads[1]).to_list(), low=MORE)
@@ -178,12 +177,12 @@ def check_more_distinct(points: pl.DataFrame, limits: dict[str, Any]) -> Finding
     text = f"best {_list(best)} in the mean; it leads by {told}"
     why = check_best(parts[0], limits).why
     if best != limits["best_kib"]:
-        return Finding(text, Verdict.DIFFERS, why=why)
+        return ClaimResult(text, ClaimVerdict.DIFFERS, why=why)
     return decision.tell(text, why)
 
 
 @at_its_rate
-def check_drop(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_drop(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the fall from the worse of two buffers to a larger with their difference."""
     scores = _pivot(points, "mos")
     names = [str(size) for size in limits["near_kib"]]
@@ -197,7 +196,7 @@ def check_drop(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 @at_its_rate
-def check_falls(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_falls(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the scores of two buffers."""
     scores = _pivot(points, "mos")
     before, after = (scores[str(limits[name])].to_list() for name in ("from_kib", "to_kib"))
@@ -206,14 +205,14 @@ def check_falls(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return decide_over_seeds(drops, low=MORE).tell(text)
 
 
-def check_time_outs(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_time_outs(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Count the calls that were not set up, and say how long the others took."""
     rows = tabulate(points)
     found, longest, agrees = [], 0.0, True
     for place in limits["places"]:
         there = rows.filter(pl.col(name) == value for name, value in place.items())
         if there.is_empty():
-            return Finding("not run there", Verdict.UNTESTABLE)
+            return ClaimResult("not run there", ClaimVerdict.UNTESTABLE)
         failed, middle = (float(there[name].mean()) for name in ("failed", "set_up"))  # type: ignore[arg-type]
         longest = float(there["set_up_max"].max()) / 1e3  # type: ignore[arg-type]
         found.append(
@@ -222,11 +221,11 @@ def check_time_outs(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         )
         agrees &= failed > 0
     why = "" if agrees else _tell_timer(rows, longest)
-    return Finding("; ".join(found), decide(agrees), why=why)
+    return ClaimResult("; ".join(found), decide(agrees), why=why)
 
 
 @at_its_rate
-def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the calls' loss in small buffers with that in the one of the best scores."""
     losses = _pivot(points, "loss")
     large = losses[str(limits["buffer_kib"])]
@@ -242,7 +241,7 @@ def check_loss(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 
 @at_its_rate
-def check_good(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_good(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the scores of a range of buffers against a level."""
     scores = _pivot(points, "mos")
     decisions = [
@@ -255,7 +254,7 @@ def check_good(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, text)
 
 
-def check_optimum_moves(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_optimum_moves(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare the best buffers of both round trips at each rate."""
     found, same, count = [], 0, 0
     for rate, rows in _split(points, "rate_mbps"):
@@ -264,7 +263,7 @@ def check_optimum_moves(points: pl.DataFrame, _limits: dict[str, Any]) -> Findin
         same += bool(set.intersection(*map(set, best)))
         found.append(f"{' and '.join(_list(sizes) for sizes in best)} at {rate} Mb/s")
     text = f"the same at {same} of {count} rates: {'; '.join(found)}"
-    return Finding(text, decide(same > count / 2))
+    return ClaimResult(text, decide(same > count / 2))
 
 
 def draw_by_rate(points: pl.DataFrame) -> list[Panel]:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 from ..buffers import draw_over_buffers, find_slower
 
@@ -35,7 +35,7 @@ def tabulate(points: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def check_smallest(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_smallest(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare each browser's smallest buffer with the best, with acknowledgements and without."""
     rows = tabulate(points).filter(
         pl.col("counts") == limits["counts"], pl.col("beside") != "one upload"
@@ -51,10 +51,10 @@ def check_smallest(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
                 f" drops {best['lost']:.0%}"
             )
     text = f"{cases - len(others)} of {cases} cases"
-    return Finding(text, decide(not others), why="; ".join(others))
+    return ClaimResult(text, decide(not others), why="; ".join(others))
 
 
-def check_levels(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_levels(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare 256 with 64 KiB beside one upload."""
     rows = tabulate(points).filter(
         pl.col("counts") == limits["counts"], pl.col("beside") == "one upload"
@@ -71,7 +71,7 @@ def check_levels(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         for row in losses.iter_rows(named=True)
     )
     why = f"the upload, whose window is 46 packets of 1518 B, loses {told}"
-    return Finding(f"with 64 and 256 KiB: {text}", decide(agrees), why=why)
+    return ClaimResult(f"with 64 and 256 KiB: {text}", decide(agrees), why=why)
 
 
 def draw_choices(points: pl.DataFrame) -> list[Panel]:

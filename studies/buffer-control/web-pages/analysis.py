@@ -11,7 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart, mark_across
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 from ..buffers import draw_over_buffers, find_slower
 
@@ -64,16 +64,16 @@ LESS_FULL = (
 )
 
 
-def check_no_load(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_no_load(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold times without uploads against the published range."""
     idle = find_idle(points)
     agrees = all(limits["low_s"] <= idle[name] <= limits["high_s"] for name in BROWSERS)
     why = "" if agrees else OWN_TIME
     text = ", ".join(f"{idle[name]:.1f} s ({name})" for name in BROWSERS)
-    return Finding(text, decide(agrees), why=why)
+    return ClaimResult(text, decide(agrees), why=why)
 
 
-def check_worst(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_worst(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the longest times with those without uploads."""
     idle = find_idle(points)
     rows = tabulate(points).filter(pl.col("buffer_kib") == limits["buffer_kib"])
@@ -87,10 +87,10 @@ def check_worst(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"against the published 3 to 5 s without uploads, {seconds:.0f} s are {seconds / 5:.0f} to"
         f" {seconds / 3:.0f} times"
     )
-    return Finding(", ".join(found), decide(most > limits["times"]), why=why)
+    return ClaimResult(", ".join(found), decide(most > limits["times"]), why=why)
 
 
-def check_levels(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_levels(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare 256 with 64 KiB beside one upload, which should not matter."""
     found, agrees = [], True
     for browser in limits["browsers"]:
@@ -101,10 +101,10 @@ def check_levels(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         )
         found.append(f"{browser}: {told}")
         agrees &= bool((times["256"] - times["64"] < limits["within_s"]).all())
-    return Finding("; ".join(found), decide(agrees))
+    return ClaimResult("; ".join(found), decide(agrees))
 
 
-def check_tracks(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_tracks(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare one upload with ten, and follow one upload from a middle buffer to a large one."""
     rows = tabulate(points).filter(pl.col("browser") == limits["browser"])
     pairs = rows.pivot("uploads", index=["rate_mbps", "buffer_kib"], values="load_s")
@@ -122,7 +122,7 @@ def check_tracks(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     why = "" if agrees else LESS_FULL
     if above.height:
         why = f"not below: {_list_places(above)}. {why}"
-    return Finding(text, decide(agrees), why=why)
+    return ClaimResult(text, decide(agrees), why=why)
 
 
 #: Why the smallest buffer is not best for Firefox at 10 Mb/s.
@@ -134,7 +134,7 @@ DROPPED = (
 )
 
 
-def check_smallest(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_smallest(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare each browser's smallest buffer at each rate with the best, beside ten uploads."""
     rows = tabulate(points).filter(pl.col("uploads") == 10).sort("buffer_kib")
     cases, others = 0, []
@@ -148,10 +148,10 @@ def check_smallest(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
                 f" {best['buffer_kib']} KiB, which drops {best['lost']:.1%}"
             )
     why = f"{'; '.join(others)}. {DROPPED}" if others else ""
-    return Finding(f"{cases - len(others)} of {cases} cases", decide(not others), why=why)
+    return ClaimResult(f"{cases - len(others)} of {cases} cases", decide(not others), why=why)
 
 
-def check_browsers(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_browsers(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Rank the browsers, without uploads and beside ten."""
     idle = find_idle(points)
     rows = tabulate(points).filter(pl.col("uploads") == 10)
@@ -162,10 +162,10 @@ def check_browsers(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     text = (
         f"without uploads {idle_text}; Chrome slowest in {slowest} of {pairs.height} cases with ten"
     )
-    return Finding(text, decide(agrees and slowest == pairs.height))
+    return ClaimResult(text, decide(agrees and slowest == pairs.height))
 
 
-def check_rates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_rates(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Follow the times over the rates beside ten uploads."""
     rows = tabulate(points).filter(
         pl.col("uploads") == 10, pl.col("buffer_kib") == limits["buffer_kib"]
@@ -176,7 +176,7 @@ def check_rates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         found.append(", ".join(f"{load:.1f}" for load in own["load_s"]) + f" s ({name})")
         agrees &= bool((own["load_s"].diff().drop_nulls() < 0).all())
     rates = ", ".join(str(rate) for rate in rows["rate_mbps"].unique().sort())
-    return Finding(f"at {rates} Mb/s: " + "; ".join(found), decide(agrees))
+    return ClaimResult(f"at {rates} Mb/s: " + "; ".join(found), decide(agrees))
 
 
 def draw_internet_explorer(points: pl.DataFrame) -> list[Panel]:

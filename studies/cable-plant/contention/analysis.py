@@ -9,7 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide
 
 #: Data backoff end: windows double up to two to the power of this.
 END = 8
@@ -94,19 +94,19 @@ def predict(points: pl.DataFrame, traffic: str) -> pl.DataFrame:
     return rows.with_columns(predicted=pl.Series(forms)).filter(pl.col("modems") > 1)
 
 
-def check_first(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_first(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold first tries against the elementary form."""
     rows = predict(points, "once").with_columns(error=(pl.col("share") - pl.col("predicted")).abs())
     worst = rows.sort("error").row(-1, named=True)
     text = f"at most {worst['error']:.3f} off, over {rows.height} points"
-    return Finding(text, decide(worst["error"] <= limits["within"]), why=_tell(worst))
+    return ClaimResult(text, decide(worst["error"] <= limits["within"]), why=_tell(worst))
 
 
-def check_saturated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_saturated(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold saturated modems against the fixed point."""
     rows = predict(points, "saturated").filter(pl.col("window").is_in(limits["windows"]))
     if rows.is_empty():
-        return Finding("no run with such a window", Verdict.UNTESTABLE)
+        return ClaimResult("no run with such a window", ClaimVerdict.UNTESTABLE)
     rows = rows.with_columns(error=(pl.col("share") / pl.col("predicted") - 1).abs())
     worst = rows.sort("error").row(-1, named=True)
     far = rows.filter(pl.col("error") > limits["within"]).height
@@ -122,7 +122,7 @@ def check_saturated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             f" {OPPORTUNITIES_PER_MAP} before the next MAP, and meet more often than independent"
             f" modems would{_tell_shorter(points, limits['windows'])}"
         )
-    return Finding(text, decide(far == 0), why=why)
+    return ClaimResult(text, decide(far == 0), why=why)
 
 
 def _tell_shorter(points: pl.DataFrame, windows: list[int]) -> str:
@@ -137,31 +137,31 @@ def _tell_shorter(points: pl.DataFrame, windows: list[int]) -> str:
     )
 
 
-def check_wait(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_wait(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare a lone modem's delay with two windows."""
     alone = tabulate(points, "together").filter(pl.col("modems") == 1)
     delays = dict(alone.select("exponent", "delay_ms").iter_rows())
     if limits["large"] not in delays:
-        return Finding("one window only", Verdict.UNTESTABLE)
+        return ClaimResult("one window only", ClaimVerdict.UNTESTABLE)
     found = delays[limits["large"]] - delays[limits["small"]]
     agrees = abs(found / limits["expected_ms"] - 1) <= limits["within"]
-    return Finding(f"{found:.2f} ms", decide(agrees))
+    return ClaimResult(f"{found:.2f} ms", decide(agrees))
 
 
-def check_crossing(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_crossing(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look for delays that fall with more contenders, and the best window for few and many."""
     rows = tabulate(points, "together")
     steps = rows.with_columns(step=pl.col("delay_ms").pct_change().over("window"))
     falls = steps.filter(pl.col("step") < -limits["slack"]).height
     delays = {(row["window"], row["modems"]): row["delay_ms"] for row in rows.to_dicts()}
     if (64, 2) not in delays:
-        return Finding("one window only", Verdict.UNTESTABLE)
+        return ClaimResult("one window only", ClaimVerdict.UNTESTABLE)
     few, many = [[delays[window, modems] for window in (8, 64)] for modems in (2, 50)]
     text = (
         f"{falls} steps fall; two modems {few[0]:.1f} ms with W = 8, {few[1]:.1f} with 64;"
         f" fifty {many[0]:.1f} and {many[1]:.1f}"
     )
-    return Finding(text, decide(not falls and few[0] < few[1] and many[1] < many[0]))
+    return ClaimResult(text, decide(not falls and few[0] < few[1] and many[1] < many[0]))
 
 
 def draw_collisions(points: pl.DataFrame) -> list[Panel]:

@@ -9,7 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, dash, make_chart, share_axis
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 #: What is drawn: modems, milliseconds from MAP to MAP.
 CURVES = ((1, 2), (20, 2), (100, 2), (1, 4))
@@ -23,7 +23,7 @@ NAMES = {"docsis30": "DOCSIS 3.0", "docsis31": "DOCSIS 3.1"}
 DOUBLED = "docsis30, ten opportunities"
 
 
-def check_range(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_range(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the share of packets within the range against a half."""
     inside = pl.col("delays").list.eval(
         (pl.element() / 1e6).is_between(limits["low"], limits["high"])
@@ -34,7 +34,7 @@ def check_range(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     shares = own["share"].to_list()
     text = f"{shares[0]:.0%} to {shares[-1]:.0%} of the packets, over {own.height} runs"
     if outside.is_empty():
-        return Finding(text, decide(True))
+        return ClaimResult(text, decide(True))
     why = f"outside: {_list_runs(outside)}"
     doubled = rows.filter(pl.col("generation") == DOUBLED)
     same = doubled.join(outside, on=["map_ms", "modems", "seed"], how="semi")
@@ -45,7 +45,7 @@ def check_range(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             " long its interval is, so that with MAPs every 4 ms modems wait and collide more. With"
             f" ten in each in place of five: {min(doubled_shares):.0%}"
         )
-    return Finding(text, decide(False), why=why)
+    return ClaimResult(text, decide(False), why=why)
 
 
 def draw_distribution(points: pl.DataFrame) -> list[Panel]:

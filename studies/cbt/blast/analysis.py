@@ -13,8 +13,14 @@ import polars.selectors as cs
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import Decision, decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import (
+    ClaimResult,
+    ClaimVerdict,
+    Decision,
+    decide,
+    decide_over_seeds,
+    join_decisions,
+)
 
 if TYPE_CHECKING:
     Values = np.ndarray[Any, np.dtype[np.float64]]
@@ -91,7 +97,7 @@ def values(points: pl.DataFrame, queue: str, column: str, part: str = "blast") -
     return during(points, part).filter(pl.col("queue") == queue)[column].cast(pl.Float64).to_numpy()
 
 
-def check_collapse(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_collapse(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare TCP's throughput under a discipline before the flood and during it."""
     before, now = (
         average_seeds(points, limits["queue"], "tcp_kbps", limits[part])
@@ -104,7 +110,7 @@ def check_collapse(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return decision.tell(text, why)
 
 
-def check_fred(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_fred(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare TCP under FRED before the flood and during it, and with RED."""
     before, now = (
         average_seeds(points, "FRED", "tcp_kbps", limits[part]) for part in ("before", "during")
@@ -122,23 +128,23 @@ def check_fred(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, text)
 
 
-def check_protection(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_protection(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare TCP's goodput during the flood with RED's and FRED's."""
     found = _gather(points, ("RED", "FRED", limits["queue"]), "tcp_kbps")
     if len(found) < 3:
-        return Finding("not all three were run", Verdict.UNTESTABLE)
+        return ClaimResult("not all three were run", ClaimVerdict.UNTESTABLE)
     red, fred, own = found.values()
     decisions = [_exceed(own, red), _exceed(np.abs(own - red), np.abs(own - fred))]
     beside = _gather(points, (OTHER,), "tcp_kbps")
     return join_decisions(decisions, _list({**found, **beside}, "{:.0f} kB/s"))
 
 
-def check_throughput(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_throughput(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the conferences' throughput with RED's and FRED's."""
     column, form = "tagged_kbps", "{:.0f} kbit/s"
     found = _gather(points, ("RED", "FRED", limits["queue"]), column)
     if len(found) < 3:
-        return Finding("not all three were run", Verdict.UNTESTABLE)
+        return ClaimResult("not all three were run", ClaimVerdict.UNTESTABLE)
     queue = limits["queue"]
     # As run, and with each thing that is varied: FRED, and the flows.
     choices = [(fred, "blast") for fred in ("FRED", FOUR, TWO, LIN)]
@@ -147,7 +153,7 @@ def check_throughput(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     finding = join_decisions(orders["FRED", "blast"], _list(found, form))
     losses, only = _gather(points, (queue, OTHER), "loss"), values(points, OTHER, column)
     parts = [_tell_order(orders)]
-    if finding.verdict is Verdict.DIFFERS and only.size and only.mean() > found["FRED"].mean():
+    if finding.verdict is ClaimVerdict.DIFFERS and only.size and only.mean() > found["FRED"].mean():
         lost, spared = (own.mean() for own in losses.values())
         cause = (
             f"RED's test takes {lost:.0%} of the conferences' packets under CBT: without it for"
@@ -157,12 +163,12 @@ def check_throughput(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return replace(finding, why=". ".join(parts))
 
 
-def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the conferences' mean delay with RED's and FRED's."""
     column, form = "delay_ms", "{:.1f} ms"
     found = _gather(points, ("RED", "FRED", limits["queue"]), column)
     if len(found) < 3:
-        return Finding("not all three were run", Verdict.UNTESTABLE)
+        return ClaimResult("not all three were run", ClaimVerdict.UNTESTABLE)
     red, fred, own = found.values()
     finding = join_decisions([_exceed(red, own), _exceed(fred, own)], _list(found, form))
     cause = (
@@ -172,19 +178,19 @@ def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
     arrivals = values(points, ARRIVALS, column)
     is_cause = bool(arrivals.size and own.mean() < arrivals.mean())
-    parts = [cause] if is_cause and finding.verdict is Verdict.DIFFERS else []
+    parts = [cause] if is_cause and finding.verdict is ClaimVerdict.DIFFERS else []
     beside = (OTHER, ARRIVALS, FOUR, TWO, LIN)
     parts += [text] if (text := _list(_gather(points, beside, column), form)) else []
     parts.append(_tell_same(points, limits["queue"], column, finding.verdict))
     return replace(finding, why=". ".join(part for part in parts if part))
 
 
-def check_near_cbq(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_near_cbq(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """See how far conferences come under CBT on the way from RED and FRED to CBQ."""
     names = ("RED", "FRED", limits["queue"], "CBQ")
     rates, delays = (_gather(points, names, column) for column in ("tagged_kbps", "delay_ms"))
     if len(rates) < 4:
-        return Finding("not all four were run", Verdict.UNTESTABLE)
+        return ClaimResult("not all four were run", ClaimVerdict.UNTESTABLE)
     decisions = []
     for found, choose in ((rates, np.maximum), (delays, np.minimum)):
         red, fred, own, cbq = found.values()
@@ -202,14 +208,14 @@ def check_near_cbq(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, text, why)
 
 
-def check_flood_loss(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_flood_loss(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare the flood's losses under FRED and RED."""
     fred, red = (values(points, queue, "blast_loss") for queue in ("FRED", "RED"))
     text = f"{fred.mean():.1%} of the flood's packets under FRED, {red.mean():.1%} under RED"
     return _exceed(fred, red).tell(text)
 
 
-def check_slots(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_slots(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Find how many packets of the flood's wait on average, by Little's law."""
     found = _gather(points, ("FRED", "RED"), "slots")
     decision = decide_over_seeds(found["FRED"].tolist(), high=limits["most"])
@@ -217,18 +223,18 @@ def check_slots(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return decision.tell(f"{_list(found, '{:.1f}')} packets", why)
 
 
-def check_variant_loss(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_variant_loss(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare the conferences' losses under both variants of CBT."""
     return _compare_variants(points, "loss")
 
 
-def check_variant_tcp(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_variant_tcp(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare TCP's losses under both variants of CBT."""
     goodput = _list(_gather(points, ("CBT", OTHER), "tcp_kbps"), "{:.0f} kB/s")
     return _compare_variants(points, "tcp_loss", f"; goodput {goodput}")
 
 
-def check_twelve(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_twelve(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Count the packets that wait and are not TCP's, by Little's law."""
     counts = {}
     for part in (limits["part"], "blast"):
@@ -238,7 +244,7 @@ def check_twelve(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         counts[part] = (tagged, flood)
     tagged, flood = counts[limits["part"]]
     if not tagged.size:
-        return Finding("not run", Verdict.UNTESTABLE)
+        return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     middle, within = limits["packets"], limits["within"]
     decision = decide_over_seeds((tagged + flood).tolist(), middle - within, middle + within)
     text = (
@@ -250,33 +256,33 @@ def check_twelve(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return decision.tell(text, why)
 
 
-def check_average(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_average(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at RED's average queue under the transfers alone."""
     averages = average_seeds(points, limits["queue"], "average", limits["part"])
     decision = decide_over_seeds(averages, limits["low"], limits["high"])
     return decision.tell(f"{decision.mean:.1f} packets")
 
 
-def check_arrivals(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_arrivals(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Multiply the packets that arrive in a second by the time that one takes through the queue."""
     packets = limits["per_second"] * limits["seconds"]
     near = abs(packets - limits["packets"]) <= limits["within"]
     why = f"ten packets in 22 ms need {limits['packets'] / limits['seconds']:.0f} packets/s"
-    return Finding(f"{packets:.1f} packets", decide(near), why="" if near else why)
+    return ClaimResult(f"{packets:.1f} packets", decide(near), why="" if near else why)
 
 
-def check_load(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_load(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Multiply a conference's rate by their number."""
     load = limits["connections"] * limits["bps"]
     near = abs(load - limits["sum"]) <= limits["within"]
     each = limits["sum"] / limits["connections"] / 1e3
     why = f"1.6 Mbit/s need {each:.0f} kbit/s of each conference"
-    return Finding(f"{load / 1e6:.2f} Mbit/s", decide(near), why="" if near else why)
+    return ClaimResult(f"{load / 1e6:.2f} Mbit/s", decide(near), why="" if near else why)
 
 
-def check_missing(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_missing(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Say that our copy of the paper lacks it."""
-    return Finding("not in our copy of the paper", Verdict.UNTESTABLE)
+    return ClaimResult("not in our copy of the paper", ClaimVerdict.UNTESTABLE)
 
 
 def draw_red(points: pl.DataFrame) -> list[Panel]:
@@ -356,7 +362,7 @@ def _tell_order(orders: dict[tuple[str, str], list[Decision]]) -> str:
     return f"CBT over FRED, kbit/s, by what the paper leaves open: {', '.join(texts)}"
 
 
-def _tell_same(points: pl.DataFrame, queue: str, column: str, verdict: Verdict) -> str:
+def _tell_same(points: pl.DataFrame, queue: str, column: str, verdict: ClaimVerdict) -> str:
     """Say with which flows a discipline's measure is smaller than RED's and FRED's."""
     same = []
     for part, words in VARIED.items():
@@ -378,11 +384,11 @@ def _tell_varied(points: pl.DataFrame, queues: Sequence[str], column: str, form:
     return "; ".join(texts)
 
 
-def _compare_variants(points: pl.DataFrame, column: str, more: str = "") -> Finding:
+def _compare_variants(points: pl.DataFrame, column: str, more: str = "") -> ClaimResult:
     """See whether a loss is smaller with RED only for TCP than with RED for all, seed by seed."""
     found = _gather(points, ("CBT", OTHER), column)
     if len(found) < 2:
-        return Finding("not both were run", Verdict.UNTESTABLE)
+        return ClaimResult("not both were run", ClaimVerdict.UNTESTABLE)
     whole, only = found.values()
     return _exceed(whole, only).tell(_list(found, "{:.2%}") + more)
 

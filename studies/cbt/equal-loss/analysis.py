@@ -10,8 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study import decide_over_seeds
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds
 
 NAMES = {"large": "10 Mbit/s", "little": "1 kbit/s"}
 
@@ -33,7 +32,7 @@ def sum_flows(points: pl.DataFrame, queue: str) -> dict[str, tuple[float, float,
     }
 
 
-def check_equal(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_equal(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare what is left of both flows with the paper's example."""
     flows = sum_flows(points, limits["queue"])
     rows = points.filter(pl.col("queue") == limits["queue"]).sort("seed")
@@ -41,7 +40,7 @@ def check_equal(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     decision = decide_over_seeds(rows["little_rate"].to_list(), *limits["little"])
     low, high = limits["large"]
     if not low <= flows["large"][2] <= high:
-        decision = replace(decision, verdict=Verdict.DIFFERS)
+        decision = replace(decision, verdict=ClaimVerdict.DIFFERS)
     text = (
         f"{flows['large'][2] / 1e6:.2f} Mbit/s and {flows['little'][2] / 1e3:.3f} kbit/s:"
         f" {flows['large'][0]:.2%} and {flows['little'][0]:.2%} of the packets dropped"
@@ -49,11 +48,11 @@ def check_equal(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return decision.tell(text)
 
 
-def check_fred(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_fred(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Look at whom FRED drops."""
     text, is_spared = tell_losses(points, "fred")
     if is_spared:
-        return Finding(text, decide(agrees=True))
+        return ClaimResult(text, decide(agrees=True))
     why = (
         "at an average queue of its upper threshold and above FRED drops every arrival, whosever it"
         " is: all packets that the small flow loses are dropped so. With Lin and Morris's extension"
@@ -61,7 +60,7 @@ def check_fred(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     )
     if LIN in points["queue"].unique():
         why += f". By Lin and Morris's rules {tell_losses(points, LIN)[0]}"
-    return Finding(text, decide(agrees=False), why=why)
+    return ClaimResult(text, decide(agrees=False), why=why)
 
 
 def tell_losses(points: pl.DataFrame, queue: str) -> tuple[str, bool]:

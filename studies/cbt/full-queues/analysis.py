@@ -9,8 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.study import Decision, decide_over_seeds, join_decisions
-from headend.study.claims import Finding
+from headend.study import ClaimResult, Decision, decide_over_seeds, join_decisions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,14 +35,14 @@ def list_backlogs(points: pl.DataFrame, queue: str, traffic: str) -> Values:
     return (rows["backlog"].cast(pl.Float64) / PACKET).to_numpy()
 
 
-def check_lockout(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_lockout(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the small senders' losses with the flood's."""
     flood, small = list_losses(points, limits["queue"])
     decision = decide_over_seeds((small - flood).tolist(), low=0)
     return decision.tell(_tell_losses(flood, small))
 
 
-def check_spread(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_spread(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare policies that make room in a full queue with drop-tail."""
     flood, small = list_losses(points, "drop_tail")
     texts, decisions = [f"drop_tail: {_tell_losses(flood, small)}"], []
@@ -54,7 +53,7 @@ def check_spread(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, "; ".join(texts))
 
 
-def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at how full the queue is under transfers."""
     found = {queue: list_backlogs(points, queue, "transfers") for queue in limits["queues"]}
     decisions = [decide_over_seeds(own.tolist(), low=limits["least"]) for own in found.values()]
@@ -62,7 +61,7 @@ def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, f"{text} packets")
 
 
-def check_red(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_red(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare RED's queue and the small senders' losses with drop-tail's."""
     texts, decisions = [], []
     for traffic in ("flood", "transfers"):

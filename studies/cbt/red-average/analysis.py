@@ -9,7 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart, mark_across, time_axis
-from headend.study.claims import Finding, Verdict
+from headend.study import ClaimResult, ClaimVerdict
 
 #: Of the scenario: s between two values, IP bytes of a packet, the thresholds.
 INTERVAL, PACKET, THRESHOLDS = 0.02, 1000, (15, 30)
@@ -44,7 +44,7 @@ def looks_as_published(row: dict[str, Any], limits: dict[str, Any]) -> bool:
     )
 
 
-def check_start(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_start(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Count the runs that look as the figure does."""
     found = [
         {"transfers": row["transfers"], "agrees": looks_as_published(row, limits)}
@@ -59,7 +59,7 @@ def check_start(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{transfers} transfers {agreeing} of {runs} runs"
         for transfers, agreeing, runs in counts.sort("transfers").iter_rows()
     )
-    return Finding(f"as the figure: {text}", Verdict.UNTESTABLE)
+    return ClaimResult(f"as the figure: {text}", ClaimVerdict.UNTESTABLE)
 
 
 def draw_queues(points: pl.DataFrame) -> list[Panel]:

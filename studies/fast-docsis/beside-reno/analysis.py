@@ -10,7 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, log_axis, make_chart, mark_across
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide
 
 from ..alpha import FRAME, PACKET
 
@@ -30,7 +30,7 @@ def average(points: pl.DataFrame) -> pl.DataFrame:
     return groups.agg(pl.col("share", "queue").mean())
 
 
-def check_queue(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_queue(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare FAST's share of the line with its share of the queue."""
     rows = average(points).filter(
         pl.col("line") == "docsis",
@@ -38,14 +38,14 @@ def check_queue(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         pl.col("alpha") <= limits["most_alpha"],
     )
     if rows.is_empty():
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     texts, ratios = [], []
     for row in rows.iter_rows(named=True):
         derived = row["alpha"] / row["queue"]
         ratios.append(row["share"] / derived)
         texts.append(f"α {row['alpha']}: {row['share']:.3f}, derived {derived:.3f}")
     agrees = bool(np.max(np.abs(np.array(ratios) - 1)) <= limits["within"])
-    return Finding("; ".join(texts), decide(agrees))
+    return ClaimResult("; ".join(texts), decide(agrees))
 
 
 def draw_shares(points: pl.DataFrame) -> list[Panel]:

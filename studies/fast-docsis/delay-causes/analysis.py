@@ -9,7 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart, mark_along
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 from ..alpha import (
     FRAME,
@@ -70,24 +70,24 @@ def needed(points: pl.DataFrame, full: float) -> dict[tuple[str, int], float | N
     }
 
 
-def check_requests(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_requests(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at the lines with slow requests, with and without requests that ride in bursts."""
     found = needed(points, limits["full"])
     least, flows = limits["published"], limits["flows"]
     slow, riding = ([found[line, flows] for line in lines] for lines in (SLOW, RIDING))
     agrees = all(alpha is None or alpha >= least for alpha in slow)
     agrees &= all(alpha is not None and alpha < least for alpha in riding)
-    return Finding(
+    return ClaimResult(
         _tell(points, found, flows), decide(agrees), why=_tell_queues(points, flows, least)
     )
 
 
-def check_others(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_others(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at the lines with other causes."""
     found, flows = needed(points, limits["full"]), limits["flows"]
     own = [found[line, flows] for line in OTHERS]
     agrees = all(alpha is not None and alpha < limits["published"] for alpha in own)
-    return Finding(_tell(points, found, flows), decide(agrees))
+    return ClaimResult(_tell(points, found, flows), decide(agrees))
 
 
 def draw_needed(points: pl.DataFrame) -> list[Panel]:

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from headend.comparison.estimate import give_interval
+from headend.analysis.estimate import give_interval
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study import Finding, decide_over_seeds
-from headend.study.claims import decide
+from headend.study import ClaimResult, decide, decide_over_seeds
 
 #: Of the scenario: s between two starts, s of their end that count, s between two values, packets a
 #: second of the line.
@@ -57,7 +56,7 @@ def jain(shares: Sequence[float]) -> float:
     return sum(shares) ** 2 / (len(shares) * sum(share**2 for share in shares))
 
 
-def check_unfair(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_unfair(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at the four flows' index, the mean over α, seed by seed."""
     by_seed: dict[int, list[float]] = {}
     for row in _choose(points, base="seen", line=limits["line"]):
@@ -67,13 +66,15 @@ def check_unfair(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return decide_over_seeds(means, high=limits["most"]).tell(_span(indices))
 
 
-def check_cause(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_cause(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at the four flows' index where they know the path."""
     indices = [jain(measure_shares(row, 4)) for row in _choose(points, base="told")]
-    return Finding(_span(indices), decide(min(indices) > limits["least"]), give_interval(indices))
+    return ClaimResult(
+        _span(indices), decide(min(indices) > limits["least"]), give_interval(indices)
+    )
 
 
-def check_late(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_late(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Look at the order of the shares."""
     orders = [
         (row, flows, measure_shares(row, flows))
@@ -86,7 +87,9 @@ def check_late(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         if shares != sorted(shares)
     ]
     text = f"{len(orders) - len(wrong)} of {len(orders)} periods"
-    return Finding(text, decide(not wrong), why="not so: " + "; ".join(wrong[:4]) if wrong else "")
+    return ClaimResult(
+        text, decide(not wrong), why="not so: " + "; ".join(wrong[:4]) if wrong else ""
+    )
 
 
 def draw_fairness(points: pl.DataFrame) -> list[Panel]:

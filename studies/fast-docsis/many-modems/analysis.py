@@ -9,8 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_along
-from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
-from headend.study.claims import decide
+from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds, join_decisions
 
 from ..alpha import (
     FRAME,
@@ -62,7 +61,7 @@ def needed(points: pl.DataFrame, full: float, modems: int, line: str) -> dict[in
     return dict(found.select("flows", "alpha").iter_rows())
 
 
-def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the α that fills the lines with the published ones."""
     published = {int(n): alpha for n, alpha in limits["published"].items()}
     by_line = {
@@ -75,7 +74,7 @@ def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     }
     own = by_line["each"]
     if not own:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     agrees = all(alpha == published[n] for n, alpha in own.items())
     most = points["alpha"].to_numpy().max()
     why = (
@@ -87,23 +86,23 @@ def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         " document's values lie between. Where 3 Mbit/s are shared they need"
         f" {_list_alphas(by_line['shared'])}"
     )
-    return Finding(f"each {_list_alphas(own)}", decide(agrees), why="" if agrees else why)
+    return ClaimResult(f"each {_list_alphas(own)}", decide(agrees), why="" if agrees else why)
 
 
-def check_trend(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_trend(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Correlate the number of flows with the total α that fills the lines, seed by seed."""
     found = find_by_seed(points, limits["full"], limits["modems"], "each")
     is_published = pl.col("flows").is_in(list(PUBLISHED[limits["modems"]]))
     return judge_trend(found.filter(is_published))
 
 
-def check_more_modems(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_more_modems(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare what three modems need with what two need, for each number of flows."""
     two, three = (find_by_seed(points, limits["full"], n, "each") for n in (2, 3))
     pairs = two.join(three, on=["flows", "seed"], suffix="_three").sort("flows", "seed")
     pairs = pairs.filter(pl.col("flows").is_in(list(PUBLISHED[3])))
     if pairs.is_empty() or pairs["alpha"].null_count() or pairs["alpha_three"].null_count():
-        return Finding("on some lines no α tried is enough", Verdict.UNTESTABLE)
+        return ClaimResult("on some lines no α tried is enough", ClaimVerdict.UNTESTABLE)
     texts, decisions = [], []
     for (flows,), own in pairs.group_by("flows", maintain_order=True):
         decisions.append(decide_over_seeds((own["alpha_three"] - own["alpha"]).to_list(), low=0))

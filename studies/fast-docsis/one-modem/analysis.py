@@ -10,8 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_along
-from headend.study import Finding, Verdict
-from headend.study.claims import decide
+from headend.study import ClaimResult, ClaimVerdict, decide
 
 from ..alpha import (
     FRAME,
@@ -60,12 +59,12 @@ def needed(points: pl.DataFrame, full: float, line: str = "docsis") -> dict[int,
     return dict(found.select("flows", "alpha").iter_rows())
 
 
-def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the α that fills the cable line with the published ones."""
     found = needed(points, limits["full"])
     published = {int(n): alpha for n, alpha in limits["published"].items() if int(n) in found}
     if not published:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     agrees = all(found[n] == alpha for n, alpha in published.items())
     parts = [_list_alphas("each", found, published)]
     parts += [
@@ -85,16 +84,16 @@ def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         " together make one flow need 4, as ticks alone do, and neighbours who take 30 % of the"
         " upstream 9"
     )
-    return Finding("; ".join(parts), decide(agrees), why="" if agrees else why)
+    return ClaimResult("; ".join(parts), decide(agrees), why="" if agrees else why)
 
 
-def check_trend(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_trend(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Correlate the number of flows with the total α that fills the line, seed by seed."""
     rows = tabulate(points).filter(pl.col("line") == "docsis")
     return judge_trend(find_needed(rows, ["flows"], limits["full"]))
 
 
-def check_window(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_window(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the queues that the same α leave behind both lines."""
     rows = tabulate(points).filter(pl.col("flows") == limits["flows"])
     means = rows.group_by("line", "alpha", maintain_order=True).agg(
@@ -104,7 +103,7 @@ def check_window(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     docsis, simple = (fit.filter(pl.col("line") == line) for line in ("docsis", "simple"))
     both = docsis.join(simple, on="alpha", suffix="_simple").sort("alpha")
     if both.is_empty():
-        return Finding("no α fills both lines", Verdict.UNTESTABLE)
+        return ClaimResult("no α fills both lines", ClaimVerdict.UNTESTABLE)
     apart = (both["queue"] - both["queue_simple"]).to_numpy() / limits["flows"]
     off = both["queue"].to_numpy() / limits["flows"] - both["alpha"].to_numpy()
     text = (
@@ -112,18 +111,18 @@ def check_window(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f" values of α; the cable line's queue holds {np.min(off):+.2f} to {np.max(off):+.2f}"
         " packets a flow more than α"
     )
-    return Finding(text, decide(bool(np.max(np.abs(apart)) <= limits["packets"])))
+    return ClaimResult(text, decide(bool(np.max(np.abs(apart)) <= limits["packets"])))
 
 
-def check_loss_order(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_loss_order(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Look at the first α with losses."""
     first = _first_lossy(points)
     agrees = None not in first.values() and len(set(first.values())) == len(first) > 1
     text = ", ".join(f"{tell_alpha(alpha)} ({n})" for n, alpha in first.items())
-    return Finding(f"first α with losses, by flows: {text}", decide(agrees))
+    return ClaimResult(f"first α with losses, by flows: {text}", decide(agrees))
 
 
-def check_loss_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_loss_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the first α with losses with the buffer's share of a flow."""
     tried = np.array(sorted(points["alpha"].unique()))
     places = limits["buffer"] / FRAME
@@ -133,7 +132,7 @@ def check_loss_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         around = tried[max(0, at - 2) : at + 2]
         agrees &= alpha is not None and bool(around[0] <= alpha <= around[-1])
         texts.append(f"{tell_alpha(alpha)} ({flows}: {places / flows:.0f})")
-    return Finding("first α with losses (flows: derived): " + ", ".join(texts), decide(agrees))
+    return ClaimResult("first α with losses (flows: derived): " + ", ".join(texts), decide(agrees))
 
 
 def draw_four(points: pl.DataFrame) -> list[Panel]:

@@ -9,7 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, colour, dash, make_chart, mark_along
-from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 
 from ..alpha import (
     FRAME,
@@ -70,14 +70,14 @@ def find_phantoms(points: pl.DataFrame, full: float) -> pl.DataFrame:
     return last.sort("rate_mbps", "line")
 
 
-def check_phantom(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_phantom(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare what FAST takes for queueing on both lines at the same α, neither full."""
     idle = tabulate(points).filter(pl.col("flows") == 1, pl.col("share") < limits["full"])
     docsis, simple = (idle.filter(pl.col("line") == line) for line in ("docsis", "simple"))
     pairs = docsis.join(simple, on=["rate_mbps", "alpha", "seed"], suffix="_simple").sort("alpha")
     last = pairs.group_by("rate_mbps", "seed", maintain_order=True).last()
     if last.is_empty():
-        return Finding("no α leaves both lines idle in part", Verdict.UNTESTABLE)
+        return ClaimResult("no α leaves both lines idle in part", ClaimVerdict.UNTESTABLE)
     apart = last.with_columns(apart=pl.col("excess") - pl.col("excess_simple"))
     decisions, texts = [], []
     for (rate,), own in apart.sort("rate_mbps", "seed").group_by("rate_mbps", maintain_order=True):
@@ -88,11 +88,11 @@ def check_phantom(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, f"modem and plain link: {', '.join(texts)}", WHY_PHANTOM)
 
 
-def check_alpha(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_alpha(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare the α that both lines need."""
     both = compare_needed(points, limits["full"])
     if both.is_empty() or both["apart"].null_count():
-        return Finding("on some lines no α tried is enough", Verdict.UNTESTABLE)
+        return ClaimResult("on some lines no α tried is enough", ClaimVerdict.UNTESTABLE)
     decisions, texts = [], []
     for (rate, flows), own in both.group_by("rate_mbps", "flows", maintain_order=True):
         decisions.append(decide_over_seeds(own["apart"].to_list(), low=0))
@@ -104,7 +104,7 @@ def check_alpha(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
 
 
-def check_rule(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_rule(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at the throughput with an α that FAST's prototype takes."""
     row = tabulate(points).filter(
         pl.col("line") == "docsis",
@@ -113,10 +113,10 @@ def check_rule(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         pl.col("alpha") == limits["alpha"],
     )
     if row.is_empty():
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     share = float(row["share"].to_numpy().mean())
     why = "which rule is meant is not on the slides"
-    return Finding(f"{share:.1%} of what the line carries", Verdict.UNTESTABLE, why=why)
+    return ClaimResult(f"{share:.1%} of what the line carries", ClaimVerdict.UNTESTABLE, why=why)
 
 
 def draw_throughput(points: pl.DataFrame) -> list[Panel]:

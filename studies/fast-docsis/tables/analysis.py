@@ -9,7 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 from ..alpha import correlate_ranks
 
@@ -21,7 +21,7 @@ TABLES = {
 }
 
 
-def check_delay(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_delay(_points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Multiply every α by a packet's time."""
     rows = [(modems, *row) for modems, table in TABLES.items() for row in table.items()]
     wrong = [
@@ -34,10 +34,10 @@ def check_delay(_points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     ]
     why = "a misprint of the document: no model is run here"
     text = f"{len(rows) - len(wrong)} of {len(rows)} rows"
-    return Finding("; ".join([text, *wrong]), decide(not wrong), why=why if wrong else "")
+    return ClaimResult("; ".join([text, *wrong]), decide(not wrong), why=why if wrong else "")
 
 
-def check_whole(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_whole(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Divide every α by the flows of a modem, and by all flows."""
     entries = [
         (modems, flows, alpha)
@@ -47,17 +47,17 @@ def check_whole(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     of_modem = sum(alpha % flows == 0 for _, flows, alpha in entries)
     of_all = sum(alpha % (flows * modems) == 0 for modems, flows, alpha in entries)
     text = f"{of_modem} of {len(entries)} entries; divided by the flows of all modems {of_all}"
-    return Finding(text, decide(of_modem == len(entries)))
+    return ClaimResult(text, decide(of_modem == len(entries)))
 
 
-def check_trend(_points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_trend(_points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Correlate flows and α of each table."""
     ranks = {
         modems: correlate_ranks({flows: float(alpha) for flows, (alpha, _) in table.items()})
         for modems, table in TABLES.items()
     }
     text = ", ".join(f"{rank:.2f} ({modems})" for modems, rank in ranks.items())
-    return Finding(f"by modems: {text}", decide(min(ranks.values()) > 0))
+    return ClaimResult(f"by modems: {text}", decide(min(ranks.values()) > 0))
 
 
 def draw_tables(_points: pl.DataFrame) -> list[Panel]:

@@ -10,8 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
-from headend.study import decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds, join_decisions
 
 from ..dots import draw_dots
 from ..seeds import WAYS, average, hold, take
@@ -81,7 +80,7 @@ def choose(points: pl.DataFrame, column: str, cases: list[str]) -> dict[str, lis
     }
 
 
-def check_count(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_count(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold a number of packets in some cases: with every seed, not in the mean."""
     low, high = limits.get("low", 0), limits.get("high", float("inf"))
     found = {
@@ -90,7 +89,7 @@ def check_count(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         if values
     }
     if not found:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     agrees = all(low <= value <= high for values in found.values() for value in values)
     told = ", ".join(
         f"{min(values):,.0f} to {max(values):,.0f} ({name})"
@@ -98,27 +97,27 @@ def check_count(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         else f"{values[0]:,.0f} ({name})"
         for name, values in found.items()
     )
-    return Finding(told, decide(agrees))
+    return ClaimResult(told, decide(agrees))
 
 
-def check_backlog(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_backlog(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the delay of the largest backlog, in ms, against a delay and some packets."""
     high = limits["end_us"] / 1e3 + limits["packets"] * PACKET * 8e3 / RATE
     return hold(choose(points, "delay", limits["cases"]), high=high, unit=" ms")
 
 
-def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the largest backlog without queue protection against the limit, and look for drops."""
     full, within = limits["bytes"], limits["within"]
     found = choose(points, "backlog", ["unprotected"])
     lost = choose(points, "lost", ["unprotected"])
     if not all(lost.values()):
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     finding = hold(found, full - within, full + within, digits=0, unit=" B")
     drops = {name: average(values) for name, values in lost.items()}
     told = ", ".join(f"{value:,.0f} dropped ({name})" for name, value in drops.items())
-    verdict = finding.verdict if all(drops.values()) else Verdict.DIFFERS
-    return Finding(f"{finding.measured}; {told}", verdict)
+    verdict = finding.verdict if all(drops.values()) else ClaimVerdict.DIFFERS
+    return ClaimResult(f"{finding.measured}; {told}", verdict)
 
 
 def contrast(points: pl.DataFrame, one: str, other: str) -> dict[str, list[float]]:
@@ -137,7 +136,7 @@ def contrast(points: pl.DataFrame, one: str, other: str) -> dict[str, list[float
     }
 
 
-def check_worth(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_worth(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold by how much the game's delay is longer without queue protection, in ms."""
     rows = measure(points)
     waits = {
@@ -152,19 +151,19 @@ def check_worth(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold(contrast(points, "unprotected", "flood"), limits["low_ms"], unit=" ms", why=why)
 
 
-def check_label(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_label(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold by how much the game's delay is longer beside the flood with ECT(1), in ms."""
     return hold(contrast(points, "flood", "unlabelled"), high=limits["high_ms"], unit=" ms")
 
 
-def check_default(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_default(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold how much longer the game's delay up is beside the default-estimate flood, in ms."""
     upstream = WAYS["up"]
     found = contrast(points, "default", "flood")
     return hold({upstream: found[upstream]}, high=limits["high_ms"], unit=" ms")
 
 
-def check_slow(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_slow(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Look for sanctioned packets of the game beside 33 slow floods, and say what the hash does."""
     limits = {"column": "game_sanctioned", "cases": ["33-slow"], "high": 0}
     shares = choose(points, "game_ratio", ["33-slow"])
@@ -176,10 +175,10 @@ def check_slow(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
         " packet counts in the default one, with what floods left there. It depends on the hash:"
         f" {most:.0%} of the game's packets at most"
     )
-    return replace(finding, why=why) if finding.verdict is Verdict.DIFFERS else finding
+    return replace(finding, why=why) if finding.verdict is ClaimVerdict.DIFFERS else finding
 
 
-def check_collisions(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_collisions(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that more than a share of game packets is sanctioned with some seeds, not all."""
     runs = [
         value
@@ -187,13 +186,13 @@ def check_collisions(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         for value in values
     ]
     if not runs:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     hit = [value for value in runs if value > limits["share"]]
     told = f"in {len(hit)} of {len(runs)} runs"
     if hit:
         told += f", {min(hit):.0%} to {max(hit):.0%} of its packets"
     if 0 < len(hit) < len(runs):
-        return Finding(told, Verdict.REPRODUCED)
+        return ClaimResult(told, ClaimVerdict.REPRODUCED)
     most = max(
         max(values) for values in choose(points, "delay", [limits["case"]]).values() if values
     )
@@ -202,10 +201,10 @@ def check_collisions(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f" the queue a packet of theirs below the threshold: at most {most:.2f} ms of {END:.2f} ms."
         " A packet of the game adds 0.04 ms"
     )
-    return Finding(told, Verdict.DIFFERS, why=why)
+    return ClaimResult(told, ClaimVerdict.DIFFERS, why=why)
 
 
-def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the share of a flow's packets that were sanctioned, in per cent."""
     found = {
         name: [100 * value for value in values]
@@ -214,7 +213,7 @@ def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold(found, high=100 * limits["high"], unit=" %")
 
 
-def check_steady(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_steady(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that more than a share of steady packets is sanctioned up, and less down."""
     bound = 100 * limits["bound"]
     rows = measure(points)
@@ -223,7 +222,7 @@ def check_steady(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         for way in WAYS
     }
     if not all(found.values()):
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     decisions = [
         decide_over_seeds(found["up"], low=bound),
         decide_over_seeds(found["down"], high=bound),
@@ -232,14 +231,16 @@ def check_steady(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, told)
 
 
-def check_order(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_order(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Look for packets out of order, of the flood and of the game."""
     flood = check_count(points, {"column": "flood_reordered", "cases": ["flood"], "low": 1})
     game = check_count(points, {"column": "game_reordered", "cases": ["flood"], "high": 0})
-    if flood.verdict is Verdict.UNTESTABLE:
+    if flood.verdict is ClaimVerdict.UNTESTABLE:
         return flood
-    agrees = flood.verdict is game.verdict is Verdict.REPRODUCED
-    return Finding(f"of the flood {flood.measured}; of the game {game.measured}", decide(agrees))
+    agrees = flood.verdict is game.verdict is ClaimVerdict.REPRODUCED
+    return ClaimResult(
+        f"of the flood {flood.measured}; of the game {game.measured}", decide(agrees)
+    )
 
 
 def name_rows(rows: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding
+from headend.study import ClaimResult
 
 from ..seeds import WAYS, average, compare, hold, take
 
@@ -42,7 +42,7 @@ def measure(points: pl.DataFrame) -> pl.DataFrame:
     return points.select("way", "case", "seed", kept=classic / every, low=1 - classic / every)
 
 
-def check_weight(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_weight(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the share of the low-latency flow over the weight's part against one."""
     rows = measure(points)
     found = {
@@ -56,7 +56,7 @@ def check_weight(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold(found, 1 - within, 1 + within, digits=4)
 
 
-def check_share(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_share(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the share of classic traffic in some cases."""
     rows = measure(points)
     found = {
@@ -79,7 +79,7 @@ def contrast(points: pl.DataFrame, one: str, other: str) -> dict[str, list[float
     }
 
 
-def check_protected(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_protected(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Hold CUBIC's share with queue protection over that without."""
     rows = measure(points)
     kept = {
@@ -94,7 +94,7 @@ def check_protected(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     return hold(contrast(points, "flood-protected", "flood"), 1.0, why=why)
 
 
-def check_off(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_off(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold CUBIC's share with protection less that without low latency, in per cent."""
     rows = measure(points)
     found = {}
@@ -106,7 +106,7 @@ def check_off(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold(found, limits["low"], unit=" %")
 
 
-def check_coupling(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_coupling(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Hold CUBIC's share beside one Prague with coupling over that without."""
     return hold(contrast(points, "virtual", "virtual-uncoupled"), 1.0)
 

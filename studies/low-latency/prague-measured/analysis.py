@@ -11,8 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def take(points: pl.DataFrame, test: str) -> list[float]:
     return (rows["one"] / rows["other"]).to_list()
 
 
-def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the ratio of each of some tests against bounds."""
     low, high = limits.get("low", -math.inf), limits.get("high", math.inf)
     found, told = [], []
@@ -69,11 +68,11 @@ def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             found.append(decide_over_seeds(values, low, high))
             told.append(f"{found[-1].mean:.2f} for {TESTS[test].ratio:.2f} ({TESTS[test].name})")
     if not found:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     return join_decisions(found, "; ".join(told))
 
 
-def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold which of the two flows has more against the published."""
     found, told = [], []
     for test in limits["tests"]:
@@ -82,15 +81,15 @@ def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             found.append(decide_over_seeds(values, 1.0 if more else 0.0, math.inf if more else 1.0))
             told.append(f"{found[-1].mean:.2f} for {TESTS[test].ratio:.2f} ({TESTS[test].name})")
     if not found:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     return join_decisions(found, "; ".join(told))
 
 
-def check_delay(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_delay(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold by how much a flow of issue 21's test is later than its path, in ms."""
     rows = points.filter(test="issue-21").sort("seed")
     if rows.is_empty():
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     late = (rows[f"{limits['flow']}_delay"] / 1e6 - HALF).to_list()
     found = decide_over_seeds(late, limits["low"], limits["high"])
     return found.tell(f"{found.mean:.2f} ms")

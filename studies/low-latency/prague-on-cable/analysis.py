@@ -11,8 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 
 from ..seeds import average, compare, hold, take
 
@@ -75,7 +74,7 @@ def measure(points: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def hold_alone(points: pl.DataFrame, limits: dict[str, Any], why: str) -> Finding:
+def hold_alone(points: pl.DataFrame, limits: dict[str, Any], why: str) -> ClaimResult:
     """Hold Prague's rate alone in some cases over that on the plain link."""
     rows = measure(points)
     base = take(rows, "prague", flows="alone", case="plain")
@@ -92,12 +91,12 @@ def tell(points: pl.DataFrame, column: str, flows: str, case: str, digits: int =
     return f"{100 * average(shares):.{digits}f} %" if shares else "not run"
 
 
-def check_alone(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_alone(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold Prague's rate alone in some cases over that on the plain link."""
     return hold_alone(points, limits, "")
 
 
-def check_half(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_half(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold it against half, and say what the wait for grants does besides bursts."""
     why = (
         "a packet waits for request and grant besides the burst, and at this rate the ramp ends at"
@@ -108,7 +107,7 @@ def check_half(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold_alone(points, limits, why)
 
 
-def check_virtual(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_virtual(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold it with the virtual queue, and say what a longer ramp gives at 4 ms."""
     why = (
         "acknowledgements of a MAP's packets come together, and what they release is a burst, which"
@@ -119,7 +118,7 @@ def check_virtual(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold_alone(points, limits, why)
 
 
-def check_grants(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_grants(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold it with proactive grants, and say what a packet still waits for."""
     why = (
         "a proactive grant carries what waits when its MAP arrives, where packets are dequeued"
@@ -132,7 +131,7 @@ def check_grants(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold_alone(points, limits, why)
 
 
-def check_bursts(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_bursts(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold it with tokens once in 4 ms, and say what becomes of it where CUBIC takes the tokens."""
     why = (
         "Prague alone leaves tokens over, and then nothing waits for the next ones. Where CUBIC"
@@ -143,7 +142,7 @@ def check_bursts(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold_alone(points, {**limits, "cases": ["down-bursts"]}, why)
 
 
-def check_falls(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_falls(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold Prague's rate alone in each case over that in the case before it."""
     rows = measure(points)
     rates = {case: take(rows, "prague", flows="alone", case=case) for case in limits["cases"]}
@@ -154,7 +153,7 @@ def check_falls(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold(found, high=1.0)
 
 
-def check_estimate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_estimate(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold Prague's share of the rate times the wait, the delay of waiting bytes, in ms."""
     rows = measure(points).with_columns(estimate=pl.col("prague") * pl.col("wait"))
     found = {
@@ -163,7 +162,7 @@ def check_estimate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold(found, limits["low_ms"], limits["high_ms"], unit=" ms")
 
 
-def check_gain(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_gain(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold Prague's rate alone in one case of each pair over that in the other."""
     rows = measure(points)
     found = {
@@ -176,14 +175,14 @@ def check_gain(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold(found, 1.0)
 
 
-def check_under(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_under(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold Prague's rate over CUBIC's: above one in some cases, below in others."""
     rows = measure(points)
     bounds = dict.fromkeys(limits["above"], (1.0, math.inf))
     bounds |= dict.fromkeys(limits["below"], (0.0, 1.0))
     found = {case: take(rows, "ratio", flows="beside", case=case) for case in bounds}
     if not any(found.values()):
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     decisions = [
         decide_over_seeds(values, *bounds[case]) for case, values in found.items() if values
     ]
@@ -193,7 +192,7 @@ def check_under(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, told)
 
 
-def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the ratio of Prague's rate to CUBIC's in some cases over that on the plain link."""
     rows = measure(points)
     base = take(rows, "ratio", flows="beside", case="plain")
@@ -204,7 +203,7 @@ def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold(found, limits["low"], limits["high"])
 
 
-def check_timestamps(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_timestamps(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Hold the ratio with timestamps over that without."""
     rows = measure(points)
     cases = ("virtual-1-timestamps", "virtual-1")
@@ -212,7 +211,7 @@ def check_timestamps(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
     return hold({CASES[cases[0]]: compare(*ratios)}, high=1.0)
 
 
-def check_delay(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_delay(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold by how many MAP intervals the probe waits longer in one case of each pair."""
     rows = measure(points)
     found = {}
@@ -224,7 +223,7 @@ def check_delay(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold(found, high=1.0, unit=" MAP intervals")
 
 
-def check_sanctions(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_sanctions(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the share of Prague's packets that were sanctioned, in per cent."""
     rows = measure(points)
     found = {

@@ -10,8 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import Decision, decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict
+from headend.study import ClaimResult, ClaimVerdict, Decision, decide_over_seeds, join_decisions
 
 #: Time measured, seconds.
 MEASURED = 40.0
@@ -112,15 +111,15 @@ def average(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-def join(found: dict[str, Decision], why: str = "", digits: int = 2) -> Finding:
+def join(found: dict[str, Decision], why: str = "", digits: int = 2) -> ClaimResult:
     """Put the decisions of several paths or cases into one finding."""
     if not found:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     told = [f"{decision.mean:.{digits}f} ({name})" for name, decision in found.items()]
     return join_decisions(found.values(), ", ".join(told), why)
 
 
-def check_rfc(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_rfc(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the ratio to NewReno against the RFC's formula, and say what makes it another."""
     rows = measure(points)
     found = {}
@@ -149,7 +148,7 @@ def explain(rows: pl.DataFrame, rtts: list[int]) -> str:
     )
 
 
-def check_same(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_same(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the ratio of cases against that of the base case, seed by seed."""
     rows = measure(points)
     found = {
@@ -161,7 +160,7 @@ def check_same(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join(found, digits=3)
 
 
-def check_coupling(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_coupling(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold how many times larger the ratio is with k = 1 than with k = 4."""
     rows = measure(points)
     found = {
@@ -184,7 +183,7 @@ def give_window(marked: float) -> float:
     return grown + math.sqrt(grown**2 + 2 * grown)
 
 
-def check_fixed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_fixed(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold Prague's window at fixed probabilities, by marked share, against its closed form."""
     rows = measure(points)
     found = {}
@@ -202,7 +201,7 @@ def check_fixed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join(found)
 
 
-def check_swing(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_swing(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold how far the shares are from the coupling, over the same with smoothing."""
     rows = measure(points)
     found = {
@@ -219,7 +218,7 @@ def check_swing(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join(found, f"with one pair, k √p over the marked share is {', '.join(alone)}")
 
 
-def check_beside_prague(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_beside_prague(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the ratio of two Prague flows of different paths."""
     rows = measure(points)
     found = {}

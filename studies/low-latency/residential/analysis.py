@@ -13,8 +13,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds, join_decisions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -107,12 +106,12 @@ def compare(
     return found
 
 
-def tell(found: dict[str, Decision], within_us: float, why: str = "") -> Finding:
+def tell(found: dict[str, Decision], within_us: float, why: str = "") -> ClaimResult:
     """Give one finding for several differences, with the largest of them."""
     if not found:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     name, worst = max(found.items(), key=lambda item: abs(item[1].mean))
-    agreeing = [own for own in found.values() if own.verdict is Verdict.REPRODUCED]
+    agreeing = [own for own in found.values() if own.verdict is ClaimVerdict.REPRODUCED]
     text = (
         f"{len(agreeing)} of {len(found)} within {within_us:.0f} us,"
         f" the farthest {1000 * worst.mean:+.0f} us ({name})"
@@ -120,29 +119,29 @@ def tell(found: dict[str, Decision], within_us: float, why: str = "") -> Finding
     return join_decisions(found.values(), text, why)
 
 
-def check_ef_up(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_ef_up(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the delay of the game marked EF up against docsis-ns3's."""
     found = compare(points, "ef_up", SCENARIOS, limits["within_us"] / 1000)
     return tell(found, limits["within_us"])
 
 
-def check_ef_down(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_ef_down(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the delay of the game marked EF down against docsis-ns3's."""
     found = compare(points, "ef_down", SCENARIOS, limits["within_us"] / 1000)
     return tell(found, limits["within_us"])
 
 
-def check_idle(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_idle(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the delay of the best-effort game on an idle line against docsis-ns3's."""
     found = compare(points, "be_up", limits["cases"], limits["within_us"] / 1000)
     return tell(found, limits["within_us"])
 
 
-def check_lost(points: pl.DataFrame, _limits: Limits) -> Finding:
+def check_lost(points: pl.DataFrame, _limits: Limits) -> ClaimResult:
     """Count lost packets of the game marked EF, here and in docsis-ns3."""
     ours = int(points["ef_lost"].sum())
     theirs = sum(run["ef_lost"] for run in read_runs())
-    return Finding(f"{ours} here, {theirs} in docsis-ns3", decide(ours == theirs == 0))
+    return ClaimResult(f"{ours} here, {theirs} in docsis-ns3", decide(ours == theirs == 0))
 
 
 def compute_ratios(points: pl.DataFrame, case: str, way: str) -> list[float]:
@@ -152,19 +151,19 @@ def compute_ratios(points: pl.DataFrame, case: str, way: str) -> list[float]:
     return [share * RATES[way] / 1e6 / run[f"classic_{way}"] for share in shares]
 
 
-def check_rate(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_rate(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the rate of the classic flow against docsis-ns3's."""
     case, way = limits["case"], limits["way"]
     ratios = compute_ratios(points, case, way)
     if not ratios:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     bounds = [limits["ratio"] * (1 + sign * limits["within"]) for sign in (-1, 1)]
     found = decide_over_seeds(ratios, *bounds)
     theirs = find_run(case)[f"classic_{way}"]
     text = f"{found.mean * theirs:.2f} Mbit/s to {theirs:.2f}, a ratio of {found.mean:.4f}"
     why = ""
     endless = compute_ratios(points, f"{case}, {ENDLESS}", way)
-    if endless and found.verdict is not Verdict.REPRODUCED:
+    if endless and found.verdict is not ClaimVerdict.REPRODUCED:
         why = (
             "docsis-ns3's line is not full from the end of one test to the next slow start: while"
             f" 16 transfers without an end go on, the ratio is {fmean(endless):.4f}"
@@ -172,7 +171,7 @@ def check_rate(points: pl.DataFrame, limits: Limits) -> Finding:
     return found.tell(text, why)
 
 
-def check_loaded(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_loaded(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the mean delay of the best-effort game beside a speed test against docsis-ns3's."""
     found, texts, parts = [], [], []
     for way, case in limits["cases"].items():
@@ -186,7 +185,7 @@ def check_loaded(points: pl.DataFrame, limits: Limits) -> Finding:
         medians = fmean(take(points, case, f"be_{way}_p50")), run[f"be_{way}"][1]
         parts.append(f"medians {way} {medians[0]:.1f} to {medians[1]:.1f} ms")
     if not found:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     for case, way, change in EXPERIMENTS:
         means, medians_of = (take(points, case, f"be_{way}_{name}") for name in STATISTICS[:2])
         run = find_run(case)

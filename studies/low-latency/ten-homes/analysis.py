@@ -11,7 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide
 
 from ..dots import draw_dots
 from ..seeds import average, compare, hold, take
@@ -67,13 +67,13 @@ def wait(points: pl.DataFrame, column: str, case: str, path: float = PATH) -> li
     return [value / 1e6 - path for value in take(points, column, case=case)]
 
 
-def check_game(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_game(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the game's wait upstream in one case over that in another."""
     found = contrast(points, "game_up", limits["one"], limits["other"], PATH)
     return hold(found, limits.get("low", 0.0), limits["high"])
 
 
-def check_idle(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_idle(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold by how much the game waits longer upstream in a case than on the idle line, in ms."""
     found = {}
     for kind in limits.get("kinds", KINDS):
@@ -82,7 +82,7 @@ def check_idle(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold(found, high=limits["high_ms"], unit=" ms")
 
 
-def check_same(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_same(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold how much longer or shorter the game waits up in one case than another, in ms."""
     found = {}
     for kind, name in KINDS.items():
@@ -92,17 +92,17 @@ def check_same(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold(found, -within, within, unit=" ms")
 
 
-def check_down(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_down(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the game's wait downstream in one case over that in another."""
     return hold(contrast(points, "game_down", limits["one"], limits["other"], PATH), high=1.0)
 
 
-def check_call(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_call(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the delay of the call's frames upstream in one case over that in another."""
     return hold(contrast(points, "call_up", limits["one"], limits["other"]), high=1.0)
 
 
-def check_call_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_call_rate(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the call's rate upstream in one case over that in another, and tell both."""
     found, told = {}, []
     for kind, name in KINDS.items():
@@ -114,7 +114,7 @@ def check_call_rate(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return replace(finding, measured=f"{finding.measured}: {', '.join(told)}")
 
 
-def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the load time of pages in one case over that in another."""
     found = contrast(points, "page", limits["one"], limits["other"])
     why = (
@@ -124,7 +124,7 @@ def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return hold(found, high=limits["high"], why=why)
 
 
-def check_cause(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_cause(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the load time of pages beside both uploads with timestamps over that without."""
     found = contrast(points, "page", "timestamps", "on")
     return hold({KINDS["mixed"]: found[KINDS["mixed"]]}, high=limits["high"])
@@ -144,22 +144,22 @@ def take_sanctions(points: pl.DataFrame, case: str) -> dict[str, list[float]]:
     }
 
 
-def check_sanctions(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_sanctions(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the share of the call's packets that were sanctioned, and look for any of the game's."""
     case = limits["case"]
     game = sum(sum(take(points, f"game_sanctioned_{kind}", case=case)) for kind in KINDS)
     finding = hold(take_sanctions(points, case), high=100 * limits["high"], unit=" %")
-    verdict = Verdict.DIFFERS if game else finding.verdict
+    verdict = ClaimVerdict.DIFFERS if game else finding.verdict
     return replace(
         finding, measured=f"{finding.measured}; {game:.0f} of the games", verdict=verdict
     )
 
 
-def check_2019(points: pl.DataFrame, _limits: dict[str, Any]) -> Finding:
+def check_2019(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Hold the call's sanctioned share with 2019's values less that of today's, in per cent."""
     found = contrast_sanctions(points, "2019", "on")
     finding = hold(found, unit=" % more")
-    if finding.verdict is Verdict.UNTESTABLE:
+    if finding.verdict is ClaimVerdict.UNTESTABLE:
         return finding
     by_backlog = contrast_sanctions(points, "2019-backlog", "backlog")
     told = ", ".join(
@@ -182,7 +182,7 @@ def contrast_sanctions(points: pl.DataFrame, one: str, other: str) -> dict[str, 
     }
 
 
-def check_upload(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_upload(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the rate of an upload in one case over that in another."""
     flow = limits["flow"]
     values = compare(
@@ -195,7 +195,7 @@ def check_upload(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
 
 
-def check_mixed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_mixed(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the share of the rate that CUBIC has in a home with Prague, in per cent."""
     rates = take(points, "cubic_mixed", case=limits["case"])
     found = {CASES[limits["case"]]: [100 * rate / MIXED / RATE for rate in rates]}

@@ -10,12 +10,10 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart, mark_across
-from headend.recommendation.candidate import list_sizes
-from headend.recommendation.feature import Feature
+from headend.recommendation.candidate import Feature, list_sizes
 from headend.recommendation.people import make_people
 from headend.recommendation.request import Request
-from headend.study import decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds, join_decisions
 
 from ..asking import make_tier, recommend
 from ..sizes import (
@@ -57,7 +55,7 @@ def decide_case(points: pl.DataFrame, case: str, request: Request = REQUEST) -> 
     return recommend(points.filter(pl.col("case") == case), request)
 
 
-def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the recommended buffers against Table 2."""
     decisions = decide_case(points, limits["case"])
     why = (
@@ -69,7 +67,7 @@ def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
 
 
-def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the smallest buffers that give the upload a share of the most it has against Table 2."""
     return hold_full(
         decide_case(points, limits["case"]),
@@ -78,7 +76,7 @@ def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
 
 
-def check_peak(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_peak(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the smallest buffers that tie with the best score against Table 2."""
     people = replace(REQUEST.people, conditions=())
     expect = tuple(limits.get("expect", ()))
@@ -92,11 +90,11 @@ def check_peak(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
 
 
-def check_far(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_far(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold by how many steps a longer round trip moves the recommended buffers."""
     far, near = (decide_case(points, limits[key]) for key in ("case", "other"))
     if not far or not near:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     steps = list_sizes(2, 1024)
     pairs = [(read_size(far[rate]), read_size(near[rate])) for rate in far]
     kept = sum(
@@ -106,10 +104,10 @@ def check_far(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         for one, other in pairs
     )
     measured = f"{tell_sizes(far)}; for {tell_sizes(near)}"
-    return Finding(measured, decide(kept >= limits["least"]))
+    return ClaimResult(measured, decide(kept >= limits["least"]))
 
 
-def check_drain(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_drain(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold how long the recommended buffers take to drain against the de-jitter buffer."""
     told, largest, verdicts = [], [], []
     for case, held in limits["held_ms"].items():
@@ -128,23 +126,23 @@ def check_drain(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
                     f" (the queue's least delay there: {float(str(least)) / 1e6:.0f} ms)"
                 )
     if not verdicts:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     why = (
         "the smallest that ties is recommended; the largest that holds takes "
         f"{', '.join(largest)}: from 5 Mbit/s on the queue of a larger buffer never empties, and"
         " a telephone holds packets back from the shortest delay"
     )
-    return Finding(", ".join(told), decide(all(verdicts)), why=why)
+    return ClaimResult(", ".join(told), decide(all(verdicts)), why=why)
 
 
-def check_larger(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_larger(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that one case gets larger buffers than another."""
     one, other = (decide_case(points, limits[key]) for key in ("case", "other"))
     why = f"only the largest that ties changes: {tell_ties(one)}; for {tell_ties(other)}"
     return compare_sizes(one, other, limits["least"], why)
 
 
-def check_own(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_own(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the call's score in buffers near Table 2's targets, with two telephones."""
     told, found = [], []
     for case in (limits["case"], limits["other"]):
@@ -162,7 +160,7 @@ def check_own(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
                 found.append(decision)
         told.append(f"{CASES[case]}: {', '.join(means)}")
     if not found:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     return join_decisions(found, "; ".join(told))
 
 

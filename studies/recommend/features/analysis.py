@@ -10,16 +10,14 @@ from typing import Any
 
 import polars as pl
 
+from headend.analysis.ranking import Choice, Feasibility
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
-from headend.recommendation.candidate import Candidate
-from headend.recommendation.deciding import Decision, find_best
-from headend.recommendation.feature import Feature
+from headend.recommendation.candidate import Candidate, Feature
+from headend.recommendation.deciding import Decision
 from headend.recommendation.request import Request
-from headend.study import decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict, decide
-from headend.sweeps.conclusion import Best, Standing
+from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds, join_decisions
 
 from ..asking import make_tier, name_setting, recommend
 from ..sizes import (
@@ -52,9 +50,9 @@ CASES = {
 
 #: What a figure calls the standing of a setting.
 STANDINGS = {
-    Standing.HOLDS: "holds",
-    Standing.UNDECIDED: "undecided",
-    Standing.FAILS: "fails",
+    Feasibility.HOLDS: "holds",
+    Feasibility.UNDECIDED: "undecided",
+    Feasibility.FAILS: "fails",
 }
 
 
@@ -66,7 +64,7 @@ def decide_case(
     return recommend(points.filter(pl.col("case") == case), request)
 
 
-def check_choice(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_choice(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that AQM is recommended wherever a single queue holds."""
     decisions = decide_case(points, limits["case"], ONE_QUEUE)
 
@@ -81,7 +79,7 @@ def check_choice(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return _hold(decisions, tell_choice, accept, why)
 
 
-def check_tuning(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_tuning(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that the default is the recommended AQM wherever an AQM holds."""
     decisions = decide_case(points, limits["case"])
 
@@ -90,7 +88,7 @@ def check_tuning(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
     def accept(decision: Decision) -> bool:
         best = decision.bests[Feature.AQM]
-        if best.standing is not Standing.HOLDS or best.setting is None:
+        if best.standing is not Feasibility.HOLDS or best.setting is None:
             return True
         return _is_default(decision.find(best.setting))
 
@@ -101,17 +99,17 @@ def check_tuning(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return _hold(decisions, tell, accept, why)
 
 
-def check_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that of the default target with its buffers, 250 ms is recommended or comes nearest."""
     decisions = decide_case(points, limits["case"])
 
-    def find(decision: Decision) -> Best:
+    def find(decision: Decision) -> Choice:
         of_target = [
             number
             for number, own in enumerate(decision.candidates, start=1)
             if own.feature is Feature.AQM and "target" not in _read_pie(own)
         ]
-        return find_best(decision.conclusion, of_target)
+        return decision.choose(of_target)
 
     def accept(decision: Decision) -> bool:
         number = find(decision).setting
@@ -124,15 +122,15 @@ def check_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return _hold(decisions, lambda own: _tell_best(own, find(own)), accept, why)
 
 
-def check_bufferbloat(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_bufferbloat(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the call's score in 250 ms of buffer."""
     return _hold_scores(points, limits, RATES, lambda own: own.feature is Feature.TODAY)
 
 
-def check_calls(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_calls(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the call's score with the defaults of DOCSIS-PIE."""
     finding = _hold_scores(points, limits, limits["rates"], _is_default)
-    if finding.verdict is not Verdict.DIFFERS:
+    if finding.verdict is not ClaimVerdict.DIFFERS:
         return finding
     other = _hold_scores(points, {**limits, "case": "de-jitter"}, limits["rates"], _is_default)
     divided = _hold_scores(
@@ -145,7 +143,7 @@ def check_calls(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return replace(finding, why=why)
 
 
-def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the order in which pages load with an AQM, a buffer and 250 ms."""
     told, decisions = [], []
     for tier in REQUEST.tiers:
@@ -171,17 +169,17 @@ def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         means = " < ".join(f"{sum(own) / len(own) / 1e9:.2f}" for own in times)
         told.append(f"{means} s at {tier.name}".replace(" <", ","))
     if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     return join_decisions(decisions, "; ".join(told))
 
 
-def check_low_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_low_latency(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that low latency always holds, and is recommended where no single queue holds."""
     decisions = decide_case(points, limits["case"])
 
     def accept(decision: Decision) -> bool:
-        holds = decision.bests[Feature.LOW_LATENCY].standing is Standing.HOLDS
-        one_queue = any(decision.bests[own].standing is Standing.HOLDS for own in ONE_QUEUE)
+        holds = decision.bests[Feature.LOW_LATENCY].standing is Feasibility.HOLDS
+        one_queue = any(decision.bests[own].standing is Feasibility.HOLDS for own in ONE_QUEUE)
         number = decision.recommended
         is_chosen = number is not None and decision.find(number).feature is Feature.LOW_LATENCY
         return holds and is_chosen is not one_queue
@@ -192,18 +190,18 @@ def check_low_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return _hold(decisions, tell_choice, accept, why)
 
 
-def check_call_and_game(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_call_and_game(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that with low latency the conditions on call and game hold at every tier."""
     request = replace(REQUEST, expect=tuple(limits["expect"]))
     decisions = recommend(points.filter(pl.col("case") == limits["case"]), request)
     return _hold(
         decisions,
         lambda own: _tell_best(own, own.bests[Feature.LOW_LATENCY]),
-        lambda own: own.bests[Feature.LOW_LATENCY].standing is Standing.HOLDS,
+        lambda own: own.bests[Feature.LOW_LATENCY].standing is Feasibility.HOLDS,
     )
 
 
-def check_limits(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_limits(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold call and game delays with recommended settings against the guideline's limits."""
     told, found = [], []
     for rate, decision in decide_case(points, limits["case"]).items():
@@ -223,11 +221,11 @@ def check_limits(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         ]
         told.append(f"{found[-2].mean:.0f} and {found[-1].mean:.0f} ms at {rate} Mbit/s")
     if not found:
-        return Finding("nothing holds at any tier", Verdict.UNTESTABLE)
+        return ClaimResult("nothing holds at any tier", ClaimVerdict.UNTESTABLE)
     return join_decisions(found, ", ".join(told))
 
 
-def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the buffers for these people against Table 2."""
     decisions, *others = (
         _decide_buffers(points, case)
@@ -242,26 +240,26 @@ def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
 
 
-def check_more(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_more(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that more settings of a single queue hold in one case than in another."""
     one, other = (decide_case(points, limits[key], ONE_QUEUE) for key in ("case", "other"))
     if not one or not other:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     counts = {
-        rate: (_count(one[rate], Standing.HOLDS), _count(other[rate], Standing.HOLDS))
+        rate: (_count(one[rate], Feasibility.HOLDS), _count(other[rate], Feasibility.HOLDS))
         for rate in one
     }
     more = [mine - its for mine, its in counts.values()]
     told = ", ".join(f"{mine} for {its} at {rate} Mbit/s" for rate, (mine, its) in counts.items())
     if min(more) >= 0 and sum(own > 0 for own in more) >= limits["least"]:
-        return Finding(f"settings that hold: {told}", Verdict.REPRODUCED)
+        return ClaimResult(f"settings that hold: {told}", ClaimVerdict.REPRODUCED)
     open_ones = ", ".join(
-        f"{_count(one[rate], Standing.UNDECIDED)} and {_count(other[rate], Standing.UNDECIDED)} at"
-        f" {rate} Mbit/s"
+        f"{_count(one[rate], Feasibility.UNDECIDED)} and"
+        f" {_count(other[rate], Feasibility.UNDECIDED)} at {rate} Mbit/s"
         for rate in one
     )
     why = f"besides, with so many seeds the intervals do not decide {open_ones}"
-    return Finding(f"settings that hold: {told}", Verdict.DIFFERS, why=why)
+    return ClaimResult(f"settings that hold: {told}", ClaimVerdict.DIFFERS, why=why)
 
 
 def draw_features(points: pl.DataFrame) -> list[Panel]:
@@ -326,13 +324,13 @@ def _hold(
     tell: Callable[[Decision], str],
     accept: Callable[[Decision], bool],
     why: str = "",
-) -> Finding:
+) -> ClaimResult:
     """Hold the decision of every tier."""
     if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     told = ", ".join(f"{tell(own)} at {rate} Mbit/s" for rate, own in decisions.items())
     agrees = all(accept(own) for own in decisions.values())
-    return Finding(told, decide(agrees), why="" if agrees else why)
+    return ClaimResult(told, decide(agrees), why="" if agrees else why)
 
 
 def _hold_scores(
@@ -340,7 +338,7 @@ def _hold_scores(
     limits: dict[str, Any],
     rates: Sequence[int],
     is_meant: Callable[[Candidate], bool],
-) -> Finding:
+) -> ClaimResult:
     """Hold the call's score in its bad spells with one setting of each tier."""
     told, found = [], []
     for tier in REQUEST.tiers:
@@ -355,7 +353,7 @@ def _hold_scores(
             )
             told.append(f"{found[-1].mean:.2f} at {rate} Mbit/s")
     if not found:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     return join_decisions(found, ", ".join(told))
 
 
@@ -364,12 +362,12 @@ def _take(points: pl.DataFrame, case: str, setting: str, column: str) -> list[fl
     return points.filter(case=case, setting=setting).sort("seed")[column].to_list()
 
 
-def _tell_best(decision: Decision, best: Best) -> str:
+def _tell_best(decision: Decision, best: Choice) -> str:
     """Say which setting is best, and that it does not hold where it does not."""
     if best.setting is None:
         return "nothing"
     label = decision.find(best.setting).label
-    return label if best.standing is Standing.HOLDS else f"{label} ({STANDINGS[best.standing]})"
+    return label if best.standing is Feasibility.HOLDS else f"{label} ({STANDINGS[best.standing]})"
 
 
 def _read_pie(candidate: Candidate) -> dict[str, Any]:
@@ -382,9 +380,9 @@ def _is_default(candidate: Candidate) -> bool:
     return candidate.feature is Feature.AQM and not _read_pie(candidate)
 
 
-def _count(decision: Decision, standing: Standing) -> int:
+def _count(decision: Decision, standing: Feasibility) -> int:
     """Count the settings that can be recommended and are of a standing."""
-    standings = decision.conclusion.standings
+    standings = decision.standings
     return sum(
         own.is_settable and standings[number] is standing
         for number, own in enumerate(decision.candidates, start=1)
@@ -400,24 +398,23 @@ def _decide_buffers(points: pl.DataFrame, case: str) -> Decisions:
 def _explain(decision: Decision) -> str:
     """Say which conditions low latency misses; or, if a single queue holds, what each gives."""
     best = decision.bests[Feature.LOW_LATENCY]
-    conclusion = decision.conclusion
     if best.setting is None:
         return "low latency was not run"
-    if best.standing is not Standing.HOLDS:
+    if best.standing is not Feasibility.HOLDS:
         missed = [
-            f"{text} is {_write(text, conclusion.terms[text].estimates[best.setting].mean)}"
-            for own in decision.wish.hold
-            if conclusion.judge(own, best.setting) is not Standing.HOLDS
+            f"{text} is {_write(text, decision.terms[text].estimates[best.setting].mean)}"
+            for own in decision.criteria.constraints
+            if decision.judge(own, best.setting) is not Feasibility.HOLDS
             for text in [own.term.text]
         ]
         return f"low latency does not hold: {', '.join(missed)}"
-    objective = conclusion.objective
+    objective = decision.objective
     shown = [best, *(decision.bests[own] for own in ONE_QUEUE)]
     return "the upload has " + ", ".join(
         f"{_write('goodput', objective.estimates[own.setting].mean)} with"
         f" {decision.find(own.setting).label}"
         for own in shown
-        if objective and own.setting is not None and own.standing is Standing.HOLDS
+        if objective and own.setting is not None and own.standing is Feasibility.HOLDS
     )
 
 

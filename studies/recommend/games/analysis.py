@@ -8,11 +8,10 @@ from typing import Any
 import polars as pl
 
 from headend.figures.figure import Panel
-from headend.recommendation.feature import Feature
+from headend.recommendation.candidate import Feature
 from headend.recommendation.people import make_people
 from headend.recommendation.request import Request
-from headend.study import decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 
 from ..asking import make_tier, name_setting, recommend
 from ..sizes import (
@@ -54,18 +53,18 @@ def decide_case(points: pl.DataFrame, case: str, request: Request) -> Decisions:
     return recommend(points.filter(pl.col("case") == case), request)
 
 
-def check_games(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_games(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the buffers that are recommended for games below Table 2's."""
     decisions = decide_case(points, limits["case"], REQUEST)
     finding = hold_sizes(decisions, lambda size, rate: size <= TABLE_2[rate])
     sizes = {rate: read_size(decision) for rate, decision in decisions.items()}
     smaller = sum(size is not None and size < TABLE_2[rate] for rate, size in sizes.items())
-    if finding.verdict is Verdict.REPRODUCED and smaller < limits["least"]:
-        return replace(finding, verdict=Verdict.DIFFERS)
+    if finding.verdict is ClaimVerdict.REPRODUCED and smaller < limits["least"]:
+        return replace(finding, verdict=ClaimVerdict.DIFFERS)
     return finding
 
 
-def check_far(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_far(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that far uploads get larger buffers than near ones, at every rate."""
     far, near = (decide_case(points, limits[key], UPLOADS) for key in ("case", "other"))
     why = (
@@ -75,7 +74,7 @@ def check_far(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return compare_sizes(far, near, len(far), why)
 
 
-def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the buffers that are recommended for several uploads below Table 2's."""
     findings = [
         hold_sizes(decide_case(points, case, UPLOADS), lambda size, rate: size <= TABLE_2[rate])
@@ -84,7 +83,7 @@ def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return _join(findings, [CASES[case] for case in limits["cases"]])
 
 
-def check_product(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_product(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the buffers that are recommended for one upload against the bandwidth-delay product."""
     findings = []
     for case, rtt in limits["rtt_ms"].items():
@@ -98,10 +97,10 @@ def check_product(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         " rate it is the product (REC-5.cause), which does not say how much each contributes"
     )
     finding = _join(findings, [CASES[case] for case in limits["rtt_ms"]])
-    return replace(finding, why=why) if finding.verdict is Verdict.DIFFERS else finding
+    return replace(finding, why=why) if finding.verdict is ClaimVerdict.DIFFERS else finding
 
 
-def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the smallest buffers that give an upload all of the rate against the product."""
     return hold_full(
         decide_case(points, limits["case"], UPLOADS),
@@ -110,7 +109,7 @@ def check_full(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     )
 
 
-def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the delay of a full buffer against its size over the rate."""
     told, decisions = [], []
     for tier in REQUEST.tiers:
@@ -126,7 +125,7 @@ def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             decisions.append(decide_over_seeds(values, limits["low"], limits["high"]))
             told.append(f"{decisions[-1].mean:.2f} of {drain / 1e6:.0f} ms at {rate} Mbit/s")
     if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     return join_decisions(decisions, ", ".join(told))
 
 
@@ -145,19 +144,19 @@ def _draw(points: pl.DataFrame, request: Request) -> list[Panel]:
     return [Panel("", draw_sizes({name: own for name, own in cases.items() if own}))]
 
 
-def _join(findings: list[Finding], names: list[str]) -> Finding:
+def _join(findings: list[ClaimResult], names: list[str]) -> ClaimResult:
     """Give one finding for several cases: those that were run have to agree."""
     run = [
         (name, own)
         for name, own in zip(names, findings, strict=True)
-        if own.verdict is not Verdict.UNTESTABLE
+        if own.verdict is not ClaimVerdict.UNTESTABLE
     ]
     if not run:
         return findings[0]
     told = "; ".join(f"{name}: {own.measured}" for name, own in run)
     verdicts = {own.verdict for _, own in run}
     worst = next(
-        (own for own in (Verdict.DIFFERS, Verdict.UNDECIDED) if own in verdicts),
-        Verdict.REPRODUCED,
+        (own for own in (ClaimVerdict.DIFFERS, ClaimVerdict.UNDECIDED) if own in verdicts),
+        ClaimVerdict.REPRODUCED,
     )
-    return Finding(told, worst)
+    return ClaimResult(told, worst)

@@ -9,7 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, log_axis, make_chart, mark_across
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide
 
 #: Simulated seconds that are measured.
 SECONDS = 20.0
@@ -43,11 +43,11 @@ def tabulate(points: pl.DataFrame, map_ms: int, opportunities: int = 2) -> pl.Da
     return chosen.with_columns(rate=carried / SECONDS)
 
 
-def check_upstream(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_upstream(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at uploads whose rate limits lie above what MAPs allow, and what moves them."""
     rates = list_uploads(tabulate(points, limits["map_ms"], limits["opportunities"]), limits)
     if not rates:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     text = f"{_list_rates(rates)} Mb/s"
     for words, rows in (
         ("with four opportunities", tabulate(points, limits["map_ms"], 4)),
@@ -56,10 +56,10 @@ def check_upstream(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         others = list_uploads(rows, limits)
         text += f"; {words} {_list_rates(others)}" if others else ""
     agrees = all(limits["least"] <= rate <= limits["most"] for rate in rates)
-    return Finding(text, decide(agrees))
+    return ClaimResult(text, decide(agrees))
 
 
-def check_download(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_download(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at the segments a download gets, and at the datagrams a flood gets through."""
     rows = tabulate(points, limits["map_ms"], limits["opportunities"])
     rates, flood = _rates(rows, "download"), _rates(rows, "flood")
@@ -68,10 +68,10 @@ def check_download(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     text += f"; with four opportunities {_span(more)} segments" if more else ""
     if each := _rates(rows, "each"):
         text += f"; with each segment acknowledged {_span(each)}"
-    return Finding(text, decide(all(round(rate) == limits["per_second"] for rate in rates)))
+    return ClaimResult(text, decide(all(round(rate) == limits["per_second"] for rate in rates)))
 
 
-def check_maps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_maps(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Find what a flood does not get of the channel."""
     rate = min(_rates(tabulate(points, limits["map_ms"], limits["opportunities"]), "flood"))
     taken = (CHANNEL_BPS - rate * FRAME * 8) / 1e3
@@ -81,19 +81,19 @@ def check_maps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         " five (`--set link.cable.docsis.plant.elements_per_map=5`) 66 B and 264 kb/s; no whole"
         " number makes 64 B"
     )
-    return Finding(f"{taken:.0f} kb/s", decide(agrees), why="" if agrees else why)
+    return ClaimResult(f"{taken:.0f} kb/s", decide(agrees), why="" if agrees else why)
 
 
-def check_rtt(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_rtt(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Say which part of an idle ping the plant gives; the rest was set to make the sum."""
     rows = tabulate(points, limits["map_ms"], limits["opportunities"])
     times = [value / 1e6 for value in rows.filter(pl.col("traffic") == "ping")["rtt"]]
     if not times:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     agrees = all(limits["least"] <= value <= limits["most"] for value in times)
     plant = [value - limits["hosts_ms"] - limits["cmts_ms"] for value in times]
     text = f"{_span(times, 1)} ms, of which the plant gives {_span(plant, 1)}"
-    return Finding(text, decide(agrees))
+    return ClaimResult(text, decide(agrees))
 
 
 def draw_packets(points: pl.DataFrame) -> list[Panel]:

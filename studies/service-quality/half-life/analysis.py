@@ -11,7 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 from headend.study.airtime import DOCUMENT_TRANSFER, HALF_LIFE_MAPS, describe_half_life
 
 from ..hotspot import (
@@ -42,14 +42,14 @@ def find_share(game_map: str, players: int) -> float:
     return find_busy(describe_half_life(game_map), players)
 
 
-def check_nominal(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_nominal(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at what the players' packets come to on each map."""
     tables = list_tables(points)
     values = [read_lost(table, limits["players"], "nominal") for table in tables.values()]
     return judge_range(values, limits, [f"({name})" for name in tables])
 
 
-def check_reckoned(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_reckoned(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at the reckoned loss on each map."""
     counted = limits["counted_bytes"] / DOCUMENT_TRANSFER.counted_bytes
     values = [
@@ -58,7 +58,7 @@ def check_reckoned(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return judge_range(values, limits, [f"({name})" for name in HALF_LIFE_MAPS])
 
 
-def check_simulated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_simulated(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at the simulated loss on each map, and at what RTS before every frame makes of it."""
     decisions, texts = [], []
     for name in list_tables(points):
@@ -67,7 +67,7 @@ def check_simulated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             decisions.append(decide_over_seeds(lost, low=limits["least"]))
             texts.append(f"{decisions[-1].mean:.2f} Mb/s ({name})")
     if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     announced = list_lost(points, limits["players"], game="announced")
     why = ""
     if announced:
@@ -82,11 +82,11 @@ def check_simulated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions(decisions, ", ".join(texts), why)
 
 
-def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """See whether maps with longer packets cost more, simulated."""
     names = list(list_tables(points))
     if len(names) < len(HALF_LIFE_MAPS):
-        return Finding("one map only", Verdict.UNTESTABLE)
+        return ClaimResult("one map only", ClaimVerdict.UNTESTABLE)
     lost = [list_lost(points, limits["players"], game=name) for name in names]
     falls = [
         decide_over_seeds([a - b for a, b in zip(longer, shorter, strict=True)], low=0.0)
@@ -98,7 +98,7 @@ def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions(falls, ", ".join(means) + " Mb/s")
 
 
-def check_bound(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_bound(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the simulated loss against the reckoned on every map and number of players."""
     found = {
         name: compare_bound(points, partial(find_share, name), game=name)
@@ -106,7 +106,7 @@ def check_bound(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     }
     decisions = [one for decisions in found.values() for one in decisions.values()]
     if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     text = "; ".join(f"{name} {tell_bound(one)}" for name, one in found.items() if one)
     announced = compare_bound(points, partial(find_share, "childm"), game="announced")
     why = ""

@@ -9,7 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart, mark_across
-from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 
 #: Whom the pings go to, with the round trip of the wide area to each, ms.
 PLACES = {"near": 0.0, "country": 30.0, "ocean": 100.0, "far": 200.0}
@@ -48,7 +48,7 @@ def list_rises(points: pl.DataFrame, column: str, **place: Any) -> list[float]:
     return ((loaded[column] - loaded["idle"]) / 1e6).to_list()
 
 
-def check_rise(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_rise(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at what is added to round trips to each place; the cap is nothing to a cell."""
     cap = points["cable_mbps"].min()
     found = [
@@ -61,7 +61,7 @@ def check_rise(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return join_decisions(found, text, limits["why"])
 
 
-def check_caps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_caps(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Say what is added at every rate cap: which of them the document had it does not say."""
     rows = tabulate(points).filter(line=limits["line"])
     texts, agreeing = [], []
@@ -71,7 +71,7 @@ def check_caps(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         agreeing += [cap] if least >= limits["least_ms"] else []
     told = " and ".join(map(str, agreeing)) or "none"
     why = f"the text gives no rate cap; of those that were run it is so at {told} Mb/s"
-    return Finding(", ".join(texts), Verdict.UNTESTABLE, why=why)
+    return ClaimResult(", ".join(texts), ClaimVerdict.UNTESTABLE, why=why)
 
 
 def draw_rise(points: pl.DataFrame) -> list[Panel]:

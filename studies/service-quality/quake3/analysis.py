@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headend.figures.figure import Panel
-from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 from headend.study.airtime import describe_quake3
 
 from ..hotspot import (
@@ -45,33 +45,33 @@ def find_corrected_busy(players: int) -> float:
     return find_busy(describe_quake3(players), players)
 
 
-def check_nominal(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_nominal(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at what the players' packets come to."""
     rows = tabulate_lost(points, frames=limits["frames"])
     value = read_lost(rows, limits["players"], "nominal")
     return judge_range([value], limits)
 
 
-def check_reckoned(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_reckoned(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at the reckoned loss."""
     share = find_printed_busy(limits["players"])
     return judge_range([reckon_lost(share) / 1e6], limits)
 
 
-def check_simulated(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_simulated(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at the simulated loss."""
     lost = list_lost(points, limits["players"], frames=limits["frames"])
     if not lost:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     found = decide_over_seeds(lost, limits["least"], limits["most"])
     return found.tell(f"{found.mean:.2f} Mb/s")
 
 
-def check_bound(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_bound(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the simulated loss against the reckoned one at every number of players."""
     plain = compare_bound(points, find_corrected_busy, frames="plain")
     if not plain:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     printed = compare_bound(points, find_printed_busy, frames="plain")
     announced = compare_bound(points, find_corrected_busy, frames="announced")
     text = f"{tell_bound(plain)} (as printed {tell_bound(printed)})"

@@ -13,6 +13,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
+from headend.study import ClaimResult, decide
 from headend.study.airtime import (
     CELL,
     CELL_TRANSFER,
@@ -31,7 +32,6 @@ from headend.study.airtime import (
     describe_half_life,
     describe_quake3,
 )
-from headend.study.claims import Finding, decide
 from headend.study.definition import read_study
 
 #: Names of what may be the matter with a cell, from the best to the worst.
@@ -172,14 +172,14 @@ def compare_cells(table: int, printed: Mapping[str, str]) -> list[Compared]:
     return list(compared.values())
 
 
-def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Judge a table: all of its cells must follow from its constants, or from its other cells."""
     rows = compare_cells(limits["table"], limits["printed"])
     wrong = [row for row in rows if row.fault in (MISPRINT, CARRIED)]
     counts = {fault: sum(row.fault == fault for row in rows) for fault in TONES}
     text = ", ".join(f"{count} {_agree(fault, count)}" for fault, count in counts.items() if count)
     told = [_tell(row) for row in rows if row.fault != AGREES]
-    return Finding(f"{len(rows)} cells: {text}", decide(not wrong), why="; ".join(told))
+    return ClaimResult(f"{len(rows)} cells: {text}", decide(not wrong), why="; ".join(told))
 
 
 def _agree(fault: str, count: int) -> str:
@@ -214,15 +214,15 @@ def lose_mbps(limits: dict[str, Any]) -> float:
     return lose_transactions(limits) * DOCUMENT_TRANSFER.counted_bytes * 8 / 1e6
 
 
-def check_rates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_rates(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Take the most pings and transactions a second from their printed times."""
     pings = SECOND_US / read_time(2, "64 B both")
     transactions = SECOND_US / read_time(1, "transaction")
     agrees = int(pings) == limits["pings"] and int(transactions) == limits["transactions"]
-    return Finding(f"{pings:.1f} pings, {transactions:.1f} transactions", decide(agrees))
+    return ClaimResult(f"{pings:.1f} pings, {transactions:.1f} transactions", decide(agrees))
 
 
-def check_stolen(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_stolen(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Follow the text from pings to the throughput that they take."""
     ms, lost, mbps = time_pings(limits) / 1e3, lose_transactions(limits), lose_mbps(limits)
     agrees = (
@@ -230,17 +230,17 @@ def check_stolen(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         and round(lost, 1) == limits["transactions"]
         and round(mbps, 2) == limits["mbps"]
     )
-    return Finding(f"{ms:.2f} ms, {lost:.1f} transactions, {mbps:.2f} Mb/s", decide(agrees))
+    return ClaimResult(f"{ms:.2f} ms, {lost:.1f} transactions, {mbps:.2f} Mb/s", decide(agrees))
 
 
-def check_left(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_left(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Find what pings leave of the measured throughput."""
     left = limits["alone_mbps"] - lose_mbps(limits)
     agrees = limits["least"] <= left <= limits["most"]
-    return Finding(f"{left:.2f} Mb/s", decide(agrees))
+    return ClaimResult(f"{left:.2f} Mb/s", decide(agrees))
 
 
-def check_game_rates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_game_rates(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Take packets a second from their intervals; of two, as the mean of both rates."""
     rates = [
         sum(1e3 / interval for interval in intervals) / len(intervals)
@@ -248,7 +248,7 @@ def check_game_rates(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     ]
     pairs = zip(rates, limits["printed"], strict=True)
     agrees = all(printed in (int(rate), round(rate)) for rate, printed in pairs)
-    return Finding(", ".join(f"{rate:.1f}" for rate in rates) + " a second", decide(agrees))
+    return ClaimResult(", ".join(f"{rate:.1f}" for rate in rates) + " a second", decide(agrees))
 
 
 def list_corrections() -> list[tuple[str, Airtime, Transfer, int]]:
@@ -271,7 +271,7 @@ def list_corrections() -> list[tuple[str, Airtime, Transfer, int]]:
     return steps
 
 
-def check_maximum(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_maximum(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the document's largest calculation against its measurement, by assumption."""
     silent = replace(DOCUMENT, is_announced=False)
     most, more = (DOCUMENT_TRANSFER.find_rate_bps(air) / 1e6 for air in (DOCUMENT, silent))
@@ -281,7 +281,7 @@ def check_maximum(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         " a download, not the measured half (`wifi-choices`)"
     )
     agrees = most >= limits["least"]
-    return Finding(f"{most:.2f} Mb/s", decide(agrees), why="" if agrees else why)
+    return ClaimResult(f"{most:.2f} Mb/s", decide(agrees), why="" if agrees else why)
 
 
 def draw_cells(points: pl.DataFrame) -> list[Panel]:

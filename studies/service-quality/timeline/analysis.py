@@ -13,8 +13,8 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.running.experiment import run
+from headend.study import ClaimResult, ClaimVerdict, decide
 from headend.study.airtime import Airtime
-from headend.study.claims import Finding, Verdict, decide
 
 #: The cell's frames in the calculator's terms: control frames at 1 Mbit/s, and times in whole
 #: microseconds.
@@ -78,7 +78,7 @@ def list_clean() -> list[list[Frame]]:
     return [one for one in found if not any(frame.kind.endswith("_lost") for frame in one)]
 
 
-def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at the order of frames and the time between them."""
     exchanges = list_clean()
     right = sum(
@@ -86,10 +86,12 @@ def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         and all(b.start - a.end == limits["sifs_ns"] for a, b in pairwise(one))
         for one in exchanges
     )
-    return Finding(f"{right} of {len(exchanges)} exchanges", decide(right == len(exchanges) > 0))
+    return ClaimResult(
+        f"{right} of {len(exchanges)} exchanges", decide(right == len(exchanges) > 0)
+    )
 
 
-def check_time(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_time(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the length of exchanges against the calculator."""
     found: dict[int, set[float]] = {}
     for one in list_clean():
@@ -101,10 +103,10 @@ def check_time(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         for packet, times in sorted(found.items())
     )
     agrees = all(times == {expected[packet]} for packet, times in found.items())
-    return Finding(text, decide(agrees and bool(found)))
+    return ClaimResult(text, decide(agrees and bool(found)))
 
 
-def check_silence(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_silence(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at the time between an exchange and the next."""
     gaps = [
         after[0].start - max(frame.end for frame in before)
@@ -112,12 +114,12 @@ def check_silence(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         for before, after in pairwise(trace.exchanges)
     ]
     if not gaps:
-        return Finding("nobody waited for anybody", Verdict.UNTESTABLE)
+        return ClaimResult("nobody waited for anybody", ClaimVerdict.UNTESTABLE)
     text = f"{len(gaps)} times, {min(gaps) / 1e3:.0f} to {max(gaps) / 1e3:.0f} µs"
-    return Finding(text, decide(min(gaps) >= limits["difs_ns"]))
+    return ClaimResult(text, decide(min(gaps) >= limits["difs_ns"]))
 
 
-def check_backoff(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_backoff(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at what of each wait is beyond DIFS, after exchanges that did not collide."""
     rests = [
         after[0].start - before[-1].end - limits["difs_ns"]
@@ -126,10 +128,10 @@ def check_backoff(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         if before[-1].kind == "ack" and before[-1].end > trace.ready
     ]
     if not rests:
-        return Finding("nobody waited for anybody", Verdict.UNTESTABLE)
+        return ClaimResult("nobody waited for anybody", ClaimVerdict.UNTESTABLE)
     text = ", ".join(f"{rest / limits['slot_ns']:g}" for rest in rests)
     whole = all(rest >= 0 and rest % limits["slot_ns"] == 0 for rest in rests)
-    return Finding(f"{text} slots", decide(whole))
+    return ClaimResult(f"{text} slots", decide(whole))
 
 
 def draw_exchange(points: pl.DataFrame) -> list[Panel]:

@@ -11,7 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide
 
 #: What the text reads off Figures 4 and 5 by packet size, ms and Mb/s.
 LOADED = {512: 120.0, 1000: 70.0, 1200: 67.0, 1500: 55.0}
@@ -100,7 +100,9 @@ def find_agreeing(points: pl.DataFrame, ranges: dict[str, Range], find: Find) ->
     ]
 
 
-def judge_sizes(points: pl.DataFrame, ranges: dict[str, Range], find: Find, digits: int) -> Finding:
+def judge_sizes(
+    points: pl.DataFrame, ranges: dict[str, Range], find: Find, digits: int
+) -> ClaimResult:
     """See under which choices the values of all packet sizes are within their ranges."""
     agreeing = find_agreeing(points, ranges, find)
     values = {choice: list_values(points, choice, find) for choice in list_choices(points)}
@@ -113,7 +115,7 @@ def judge_sizes(points: pl.DataFrame, ranges: dict[str, Range], find: Find, digi
     text = "; ".join(
         f"{choice}: {tell_values(list(values[choice].values()), digits)}" for choice in told
     )
-    return Finding(text, decide(bool(agreeing)), why=_name(agreeing, len(values)))
+    return ClaimResult(text, decide(bool(agreeing)), why=_name(agreeing, len(values)))
 
 
 def _find_distance(value: float, bounds: Range) -> float:
@@ -128,10 +130,10 @@ def _name(choices: list[str], tried: int) -> str:
     return f"so it is, of the {tried} that were run, {names}"
 
 
-def check_loaded(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_loaded(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look for a choice that gives the loaded round trips; else say what prevents it."""
     finding = judge_sizes(points, limits["ranges"], find_loaded, 0)
-    if finding.verdict is Verdict.REPRODUCED or not {1000, 1200} <= set(points["mtu"]):
+    if finding.verdict is ClaimVerdict.REPRODUCED or not {1000, 1200} <= set(points["mtu"]):
         return finding
     ratios = [
         find_loaded(points, choice, 1000) / find_loaded(points, choice, 1200)
@@ -142,18 +144,18 @@ def check_loaded(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f" as long with 1000 B as with 1200 B, in the document {LOADED[1000] / LOADED[1200]:.2f}"
         " times: no cause was found for that"
     )
-    return Finding(finding.measured, finding.verdict, why=why)
+    return ClaimResult(finding.measured, finding.verdict, why=why)
 
 
-def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look for a choice that gives the knees, and say which do by the other reading."""
     finding = judge_sizes(points, limits["ranges"], find_knee, 1)
     middles = judge_sizes(points, limits["ranges"], find_middle, 1)
     why = f"{finding.why}; read as half of the way up, {middles.why}"
-    return Finding(finding.measured, finding.verdict, why=why)
+    return ClaimResult(finding.measured, finding.verdict, why=why)
 
 
-def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """See whether larger packets make shorter round trips under every choice."""
     choices = list_choices(points)
     sizes = points["mtu"].unique().sort().to_list()
@@ -163,7 +165,7 @@ def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         if (times := [find_loaded(points, choice, mtu) for mtu in sizes])
         == sorted(times, reverse=True)
     ]
-    return Finding(
+    return ClaimResult(
         f"under {len(falling)} of {len(choices)} choices", decide(len(falling) == len(choices))
     )
 
@@ -178,7 +180,7 @@ def find_leaving(points: pl.DataFrame, limits: dict[str, Any]) -> list[str]:
     return found
 
 
-def check_alone(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_alone(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look for a choice that gives the download its rate, and pings half of it."""
     choices = list_choices(points)
     found = find_leaving(points, limits)
@@ -188,10 +190,10 @@ def check_alone(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{min(rates):.2f} to {max(rates):.2f} Mb/s, of which {min(shares):.0%} to"
         f" {max(shares):.0%} are left"
     )
-    return Finding(text, decide(bool(found)), why=_name(found, len(choices)))
+    return ClaimResult(text, decide(bool(found)), why=_name(found, len(choices)))
 
 
-def check_together(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_together(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look for a choice that gives all three figures."""
     loaded = find_agreeing(points, limits["loaded"], find_loaded)
     knees = find_agreeing(points, limits["knees"], find_knee)
@@ -203,15 +205,15 @@ def check_together(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f" {len(both)} Figures 5 and 7, {len(found)} all three"
     )
     why = f"Figures 5 and 7: {'; '.join(both)}" if both and not found else "; ".join(found)
-    return Finding(text, decide(bool(found)), why=why)
+    return ClaimResult(text, decide(bool(found)), why=why)
 
 
-def check_rts(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_rts(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at what pings leave where every frame is announced."""
     if limits["choice"] not in list_choices(points):
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     _, share = leave(points, limits["choice"], limits["mtu"])
-    return Finding(f"{share:.0%}", decide(share < limits["share"]))
+    return ClaimResult(f"{share:.0%}", decide(share < limits["share"]))
 
 
 def draw_choices(points: pl.DataFrame) -> list[Panel]:

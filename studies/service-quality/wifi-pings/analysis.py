@@ -11,7 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 from headend.study.airtime import CELL, CELL_TRANSFER, DOCUMENT_TRANSFER, IP_HEADER_BYTES
 
 #: The document's times of a ping and its answer by size, as printed (Table 2), and of a segment and
@@ -59,29 +59,29 @@ def subtract(values: Sequence[float], others: Sequence[float]) -> list[float]:
     return [value - other for value, other in zip(values, others, strict=True)]
 
 
-def check_alone(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_alone(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the goodput beside rare pings against its range."""
     mbps = list_goodputs(points, limits["interval_ms"], limits["size"])
     if not mbps:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     found = decide_over_seeds(mbps, limits["least"], limits["most"])
-    why = "" if found.verdict is Verdict.REPRODUCED else limits["why"]
+    why = "" if found.verdict is ClaimVerdict.REPRODUCED else limits["why"]
     return found.tell(f"{found.mean:.2f} Mb/s", why)
 
 
-def check_halved(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_halved(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the goodput beside dense pings against its range, and against that beside rare ones."""
     rare = list_goodputs(points, 100, limits["size"])
     dense = list_goodputs(points, limits["interval_ms"], limits["size"])
     if not rare or not dense:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     shares = [few / many for few, many in zip(dense, rare, strict=True)]
     left = decide_over_seeds(dense, *limits["mbps"])
     share = decide_over_seeds(shares, *limits["share"])
     return join_decisions([left, share], f"{left.mean:.2f} Mb/s, {share.mean:.0%}")
 
 
-def check_sum(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_sum(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """See whether what is left and what is stolen add up to the download alone at every rate."""
     size = limits["size"]
     alone = list_goodputs(points, 100, size)
@@ -92,23 +92,23 @@ def check_sum(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     bounds = 1 - limits["within"], 1 + limits["within"]
     decisions = [decide_over_seeds(ratio, *bounds) for ratio in ratios]
     if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     means = [decision.mean - 1 for decision in decisions]
     mean = sum(alone) / len(alone)
     return join_decisions(decisions, f"{min(means):+.1%} to {max(means):+.1%} of {mean:.2f} Mb/s")
 
 
-def check_drift(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_drift(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """See whether the sum grows with the rate of the pings."""
     few, many = (list_sums(points, interval, limits["size"]) for interval in limits["intervals_ms"])
     if not few or not many:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     found = decide_over_seeds(subtract(many, few), low=0.0)
     ends = [sum(sums) / len(sums) for sums in (few, many)]
     return found.tell(f"{found.mean:+.2f} Mb/s, from {ends[0]:.2f} to {ends[1]:.2f}")
 
 
-def check_size(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_size(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare what small pings take with what their larger size takes besides."""
     small, large = limits["sizes"]
     alone = list_goodputs(points, 100, small)
@@ -122,7 +122,7 @@ def check_size(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         means = [sum(values) / len(values) for values in (act, size)]
         texts.append(f"{means[0]:.2f} and {means[1]:.2f} Mb/s at {1000 / interval:.0f} a second")
     if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     return join_decisions(decisions, "; ".join(texts))
 
 

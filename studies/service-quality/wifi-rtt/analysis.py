@@ -11,7 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import Finding, Verdict, decide_over_seeds, join_decisions
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 
 #: What the text reads off Figure 4: packet size, idle and loaded round trip in ms.
 PUBLISHED = {512: (2.6, 120), 1000: (2.6, 70), 1200: (2.6, 67), 1500: (2.6, 55)}
@@ -39,7 +39,7 @@ def list_carried(points: pl.DataFrame, mtu: int) -> list[float]:
     return (fastest.filter(limit=limit).sort("seed")["carried"] / 1e6).to_list()
 
 
-def check_rtt(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_rtt(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold round trips at one limit against what was read off."""
     decisions, texts = [], []
     for mtu, (low, high) in limits["expected_ms"].items():
@@ -48,11 +48,11 @@ def check_rtt(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
             decisions.append(decide_over_seeds(times, low, high))
             texts.append(f"{decisions[-1].mean:.1f} ms ({mtu} B)")
     if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     return join_decisions(decisions, ", ".join(texts), limits.get("why", ""))
 
 
-def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """See whether larger packets make shorter round trips."""
     rows = points.filter(limit=limits["limit"])
     sizes = rows["mtu"].unique().sort().to_list()
@@ -63,7 +63,7 @@ def check_order(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     ]
     means = [f"{sum(seeds) / len(seeds):.1f}" for seeds in times]
     if not falls:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     return join_decisions(falls, " > ".join(means) + " ms")
 
 
@@ -91,7 +91,7 @@ def list_knees(points: pl.DataFrame, mtu: int, times_idle: float | None) -> list
     return knees
 
 
-def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the knees against what was read off."""
     decisions, texts = [], []
     for mtu, (low, high) in limits["expected_mbps"].items():
@@ -106,7 +106,7 @@ def check_knee(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
                 f" carries {sum(most) / len(most):.1f})"
             )
     if not decisions:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     return join_decisions(decisions, ", ".join(texts), limits.get("why", ""))
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 LINES = {"wifi": "802.11b cell", "cable": "cable line, 2 Mbit/s"}
 
@@ -67,7 +67,7 @@ def tune(points: pl.DataFrame, line: str, company: str) -> Tuned:
     )
 
 
-def check_tuned(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_tuned(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """See how far from the best an idle line's window is, beside another download."""
     beside, alone = (tune(points, limits["line"], company) for company in ("beside", "alone"))
     text = (
@@ -76,7 +76,7 @@ def check_tuned(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f" {beside.best_bytes / 1e3:.0f} kB has, and the next larger {beside.next_share:.0%}; alone"
         f" {alone.share:.0%} and {alone.next_share:.0%}"
     )
-    return Finding(text, decide(beside.share <= limits["most"]))
+    return ClaimResult(text, decide(beside.share <= limits["most"]))
 
 
 def draw_windows(points: pl.DataFrame) -> list[Panel]:

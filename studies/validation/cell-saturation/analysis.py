@@ -10,8 +10,8 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
+from headend.study import ClaimResult, ClaimVerdict, decide
 from headend.study.airtime import CELL
-from headend.study.claims import Finding, Verdict, decide
 
 from ..dcf import find_saturation_bps
 
@@ -45,26 +45,26 @@ def tabulate(points: pl.DataFrame, rules: str) -> pl.DataFrame:
     )
 
 
-def check_model(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_model(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the simulated throughput against the model's."""
     rows = tabulate(points, limits["rules"])
     if rows.is_empty():
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     text = ", ".join(f"{row['ratio']:.3f} ({row['stations']})" for row in rows.to_dicts())
     agrees = bool(((rows["ratio"] - 1).abs() <= limits["within"]).all())
-    return Finding(f"of the model's, by stations: {text}", decide(agrees))
+    return ClaimResult(f"of the model's, by stations: {text}", decide(agrees))
 
 
-def check_crowd(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_crowd(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare what a crowd loses with and without RTS."""
     kept = {}
     for rules in ("bianchi", "announced"):
         rates = dict(tabulate(points, rules).select("stations", "throughput").iter_rows())
         if not {limits["few"], limits["many"]} <= rates.keys():
-            return Finding("no such run", Verdict.UNTESTABLE)
+            return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
         kept[rules] = rates[limits["many"]] / rates[limits["few"]]
     text = f"{kept['bianchi']:.0%} with basic access, {kept['announced']:.0%} with RTS"
-    return Finding(text, decide(kept["bianchi"] < kept["announced"]))
+    return ClaimResult(text, decide(kept["bianchi"] < kept["announced"]))
 
 
 def draw_saturation(points: pl.DataFrame) -> list[Panel]:

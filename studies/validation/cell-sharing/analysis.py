@@ -12,8 +12,8 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart, mark_across
+from headend.study import ClaimResult, ClaimVerdict, decide
 from headend.study.airtime import CELL, Airtime
-from headend.study.claims import Finding, Verdict, decide
 
 from ..dcf import average_jain, draw_jain, share_two_bps
 
@@ -80,32 +80,32 @@ def measure_jain(points: pl.DataFrame, case: str) -> dict[int, float]:
     return {window: average_jain(turns, STATIONS[case], window) for window in WINDOWS}
 
 
-def check_anomaly(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_anomaly(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at a fast station beside a slow one."""
     rows = tabulate(points).filter(rate=RATES[limits["case"]])
     mbps = float(rows["fast"].to_list()[0])
-    return Finding(f"{mbps:.3f} Mb/s", decide(mbps < limits["below_mbps"]))
+    return ClaimResult(f"{mbps:.3f} Mb/s", decide(mbps < limits["below_mbps"]))
 
 
-def check_equal(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_equal(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Compare what two stations have."""
     rows = tabulate(points)
     ratios = (rows["fast"] / rows["slow"]).to_list()
     text = ", ".join(f"{r:.3f} ({rate:g})" for r, rate in zip(ratios, rows["rate"], strict=True))
     agrees = all(abs(ratio - 1) <= limits["within"] for ratio in ratios)
-    return Finding(f"fast over slow, by Mb/s of the slow: {text}", decide(agrees))
+    return ClaimResult(f"fast over slow, by Mb/s of the slow: {text}", decide(agrees))
 
 
-def check_form(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_form(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold what both have against the closed form."""
     rows = tabulate(points)
     ratios = ((rows["fast"] + rows["slow"]) / 2 / rows["form"]).to_list()
     text = ", ".join(f"{r:.3f} ({rate:g})" for r, rate in zip(ratios, rows["rate"], strict=True))
     agrees = all(abs(ratio - 1) <= limits["within"] for ratio in ratios)
-    return Finding(f"of the closed form, by Mb/s of the slow: {text}", decide(agrees))
+    return ClaimResult(f"of the closed form, by Mb/s of the slow: {text}", decide(agrees))
 
 
-def check_turns(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_turns(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold Jain's index against that of the process of slots."""
     gaps = {
         STATIONS[case]: max(
@@ -116,14 +116,14 @@ def check_turns(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     }
     text = ", ".join(f"{gap:.4f} ({stations} stations)" for stations, gap in gaps.items())
     agrees = all(gap <= limits["within"] for gap in gaps.values())
-    return Finding(f"off by at most {text}", decide(agrees))
+    return ClaimResult(f"off by at most {text}", decide(agrees))
 
 
-def check_short_term(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_short_term(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold Jain's index against that of turns drawn at random."""
     jain = measure_jain(points, limits["case"])
     if not jain:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     chance = chance_jain(STATIONS[limits["case"]])
     above = sum(jain[window] > chance[window] for window in WINDOWS)
     few = limits["window"]
@@ -131,7 +131,7 @@ def check_short_term(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"above in {above} of {len(WINDOWS)} windows; {jain[few]:.3f} in windows of {few},"
         f" {chance[few]:.3f} at random"
     )
-    return Finding(text, decide(above == len(WINDOWS) and jain[few] < limits["below"]))
+    return ClaimResult(text, decide(above == len(WINDOWS) and jain[few] < limits["below"]))
 
 
 def draw_anomaly(points: pl.DataFrame) -> list[Panel]:

@@ -12,8 +12,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
-from headend.study import Decision, decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict
+from headend.study import ClaimResult, ClaimVerdict, Decision, decide_over_seeds, join_decisions
 
 #: Grades the colours of a chart, and what lies in their middle.
 Scale = tuple[Literal["linear", "log"], list[float], list[str]]
@@ -46,7 +45,7 @@ def take(points: pl.DataFrame, name: str, *pair: str, queue: str) -> list[float]
     return rows[name].to_list()
 
 
-def check_share(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_share(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold what a control has beside others against its bounds, in each of the queues."""
     low, high = give_bounds(limits)
     found = {}
@@ -63,7 +62,7 @@ def give_bounds(limits: dict[str, Any]) -> tuple[float, float]:
     return limits.get("least", -math.inf), limits.get("most", math.inf)
 
 
-def check_falling(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_falling(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold a control's share against its bound in each queue, and in the next longer one."""
     found = {}
     for rival in limits["rivals"]:
@@ -83,24 +82,24 @@ def check_falling(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return tell_decisions(found)
 
 
-def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look at Jain's index of two flows of the same control."""
     rows = place(points).filter(
         pl.col("control") == pl.col("rival"), pl.col("control").is_in(limits["controls"])
     )
     if rows.is_empty():
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     found = {
         f"{control}, {queue}": decide_over_seeds(own["jain"].to_list(), low=limits["least"])
         for (control, queue), own in rows.group_by("control", "queue", maintain_order=True)
     }
     least = min(found, key=lambda name: found[name].mean)
-    agreeing = sum(cell.verdict is Verdict.REPRODUCED for cell in found.values())
+    agreeing = sum(cell.verdict is ClaimVerdict.REPRODUCED for cell in found.values())
     text = f"{agreeing} of {len(found)} cells, the least {found[least].mean:.3f} ({least})"
     return dataclasses.replace(tell_decisions(found), measured=text)
 
 
-def tell_decisions(found: dict[str, Decision]) -> Finding:
+def tell_decisions(found: dict[str, Decision]) -> ClaimResult:
     """Make one finding of several decisions: differing if one is, or undecided if one is.
 
     Parameters
@@ -109,10 +108,10 @@ def tell_decisions(found: dict[str, Decision]) -> Finding:
         The decisions by what they are about.
     """
     if not found:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     named = {
         verdict: [name for name, own in found.items() if own.verdict is verdict]
-        for verdict in (Verdict.DIFFERS, Verdict.UNDECIDED)
+        for verdict in (ClaimVerdict.DIFFERS, ClaimVerdict.UNDECIDED)
     }
     text = ", ".join(f"{own.mean:.0%} ({name})" for name, own in found.items())
     why = "; ".join(

@@ -10,8 +10,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import decide_over_seeds
-from headend.study.claims import Finding, Verdict
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds
 
 #: Time measured, seconds.
 MEASURED = 100.0
@@ -53,15 +52,15 @@ def measure(points: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_ratio(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold a single pair's ratio of rates against the RFC's, and say what changes it."""
     rows = measure(points)
     one = rows.filter(pairs=limits["pairs"]).sort("seed")
     if one.is_empty():
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     found = decide_over_seeds(one["ratio"].to_list(), limits["low"], limits["high"])
     return found.tell(
-        f"{found.mean:.2f}", "" if found.verdict is Verdict.REPRODUCED else explain(rows)
+        f"{found.mean:.2f}", "" if found.verdict is ClaimVerdict.REPRODUCED else explain(rows)
     )
 
 

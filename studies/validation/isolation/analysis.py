@@ -11,7 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, decide
+from headend.study import ClaimResult, decide
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,15 +42,15 @@ def split(points: pl.DataFrame, isolation: str) -> pl.DataFrame:
     return rows.filter(pl.col("isolation") == isolation)
 
 
-def check_perfect(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_perfect(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look for the run with the least fair shares."""
     rows = split(points, "perfect").sort("jain")
     worst = rows.row(0, named=True)
     text = f"at least {worst['jain']:.4f} over {rows.height} runs"
-    return Finding(text, decide(worst["jain"] >= limits["least"]), why=_name(worst))
+    return ClaimResult(text, decide(worst["jain"] >= limits["least"]), why=_name(worst))
 
 
-def check_hashed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_hashed(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold every run against the spread of random placements."""
     rows = split(points, "hashed")
     outside = []
@@ -59,10 +59,10 @@ def check_hashed(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         if not low - limits["slack"] <= row["jain"] <= high + 1e-6:
             outside.append(f"{_name(row)} {row['jain']:.3f}, not {low:.3f} to {high:.3f}")
     text = f"{rows.height - len(outside)} of {rows.height} runs inside"
-    return Finding(text, decide(not outside), why="; ".join(outside))
+    return ClaimResult(text, decide(not outside), why="; ".join(outside))
 
 
-def check_mean(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_mean(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the mean over the seeds against that of random placements."""
     groups = split(points, "hashed").group_by(
         "scheduler", "congestion", "flows", maintain_order=True
@@ -79,7 +79,7 @@ def check_mean(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
         f"{rows.height - len(far)} of {rows.height} means within, at most {max(errors):.1f}"
         " standard errors off"
     )
-    return Finding(text, decide(not far), why="; ".join(far))
+    return ClaimResult(text, decide(not far), why="; ".join(far))
 
 
 def draw_indices(points: pl.DataFrame) -> list[Panel]:

@@ -13,8 +13,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds, join_decisions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -109,23 +108,23 @@ def accept_delay(limits: Limits) -> dict[str, tuple[float, float]]:
     }
 
 
-def check_loss(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_loss(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the losses of a case against the real ones."""
     rows = take(points, limits["case"])
     return _judge(rows, "loss", accept_loss(limits), "{:.4f} %", cause=limits.get("cause", ""))
 
 
-def check_delay(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_delay(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the ping's mean and 99th percentile in a case against the real ones."""
     rows = take(points, limits["case"])
     if rows.is_empty():
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     names = {"mean": "mean", "p99": "99th percentile"}
     found = {
         names[name]: _judge(rows, name, bounds, "{:.1f} ms")
         for name, bounds in accept_delay(limits).items()
     }
-    return Finding(
+    return ClaimResult(
         ", ".join(f"{name} {finding.measured}" for name, finding in found.items()),
         _join(finding.verdict for finding in found.values()),
         why="; ".join(f"{name}: {finding.why}" for name, finding in found.items() if finding.why),
@@ -133,35 +132,35 @@ def check_delay(points: pl.DataFrame, limits: Limits) -> Finding:
     )
 
 
-def _join(verdicts: Iterable[Verdict]) -> Verdict:
+def _join(verdicts: Iterable[ClaimVerdict]) -> ClaimVerdict:
     """Give the verdict on all of several: differing if one is, or undecided if one is."""
     given = set(verdicts)
-    order = (Verdict.DIFFERS, Verdict.UNDECIDED, Verdict.REPRODUCED)
+    order = (ClaimVerdict.DIFFERS, ClaimVerdict.UNDECIDED, ClaimVerdict.REPRODUCED)
     return next(verdict for verdict in order if verdict in given)
 
 
-def check_exit(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_exit(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the ssthresh at which HyStart leaves slow start against the real one."""
     bounds = accept(limits["real"], limits["within"])
     rows = take(points, limits["case"])
     return _judge(rows, "exit", bounds, "{:.1f} segments", never="no exit before a loss")
 
 
-def check_first_loss(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_first_loss(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the time of the first loss against the real one."""
     bounds = accept(limits["real"], limits["within"])
     rows = take(points, limits["case"])
     return _judge(rows, "first_loss", bounds, "{:.2f} s", never="no loss")
 
 
-def check_drops(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_drops(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the drops of the first seconds against the real ones."""
     bounds = accept(limits["real"], limits["within"])
     rows = take(points, limits["case"])
     return _judge(rows, "drops", bounds, "{:.0f} packets", cause=limits.get("cause", ""))
 
 
-def check_goodput(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_goodput(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the goodput of every case that was run against the real one."""
     within = limits["within"]
     found = {
@@ -170,9 +169,11 @@ def check_goodput(points: pl.DataFrame, limits: Limits) -> Finding:
         if not (rows := take(points, case)).is_empty()
     }
     if not found:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     errors = [own.mean for own in found.values()]
-    outside = {case: own for case, own in found.items() if own.verdict is not Verdict.REPRODUCED}
+    outside = {
+        case: own for case, own in found.items() if own.verdict is not ClaimVerdict.REPRODUCED
+    }
     text = (
         f"{len(found) - len(outside)} of {len(found)} cases, from {min(errors):+.1%}"
         f" to {max(errors):+.1%}"
@@ -185,37 +186,37 @@ def check_goodput(points: pl.DataFrame, limits: Limits) -> Finding:
 # count mixes the two references; they do the same.
 
 
-def check_virtual_loss(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_virtual_loss(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the losses of a case against those of the kernel in virtual time."""
     return check_loss(points, limits)
 
 
-def check_virtual_delay(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_virtual_delay(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the ping's mean and 99th percentile against those beside the kernel in virtual time."""
     return check_delay(points, limits)
 
 
-def check_virtual_exit(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_virtual_exit(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold HyStart's exit against that of the kernel in virtual time."""
     return check_exit(points, limits)
 
 
-def check_virtual_first_loss(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_virtual_first_loss(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the time of the first loss against that of the kernel in virtual time."""
     return check_first_loss(points, limits)
 
 
-def check_virtual_drops(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_virtual_drops(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the drops of the first seconds against those of the kernel in virtual time."""
     return check_drops(points, limits)
 
 
-def check_virtual_goodput(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_virtual_goodput(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the goodput of every case that was run against that of the kernel in virtual time."""
     return check_goodput(points, limits)
 
 
-def check_rows(points: pl.DataFrame, limits: Limits) -> Finding:
+def check_rows(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Count the cases that agree in losses and delay, of those with all figures known."""
     losses = {own["case"]: own for own in list_limits("check_loss")}
     delays = {own["case"]: own for own in list_limits("check_delay")}
@@ -225,23 +226,23 @@ def check_rows(points: pl.DataFrame, limits: Limits) -> Finding:
         "delay": {case: check_delay(points, delays[case]) for case in cases},
     }
     both = {case: [own[case].verdict for own in found.values()] for case in cases}
-    if any(Verdict.UNTESTABLE in verdicts for verdicts in both.values()):
-        return Finding("not all cases were run", Verdict.UNTESTABLE)
+    if any(ClaimVerdict.UNTESTABLE in verdicts for verdicts in both.values()):
+        return ClaimResult("not all cases were run", ClaimVerdict.UNTESTABLE)
     joined = [_join(verdicts) for verdicts in both.values()]
-    agreeing, open_ = joined.count(Verdict.REPRODUCED), joined.count(Verdict.UNDECIDED)
+    agreeing, open_ = joined.count(ClaimVerdict.REPRODUCED), joined.count(ClaimVerdict.UNDECIDED)
     text = f"{agreeing} of {len(cases)} agree in both"
     verdict = decide(agreeing >= limits["least"])
     if open_:
         text += f", {open_} undecided"
         if agreeing < limits["least"] <= agreeing + open_:
-            verdict = Verdict.UNDECIDED
+            verdict = ClaimVerdict.UNDECIDED
     why = "; ".join(
         f"{word} in {name}: {', '.join(named)}"
-        for word, kind in (("not", Verdict.DIFFERS), ("undecided", Verdict.UNDECIDED))
+        for word, kind in (("not", ClaimVerdict.DIFFERS), ("undecided", ClaimVerdict.UNDECIDED))
         for name, own in found.items()
         if (named := [case for case, finding in own.items() if finding.verdict is kind])
     )
-    return Finding(text, verdict, why=why)
+    return ClaimResult(text, verdict, why=why)
 
 
 def _judge(
@@ -252,7 +253,7 @@ def _judge(
     *,
     never: str = "",
     cause: str = "",
-) -> Finding:
+) -> ClaimResult:
     """Hold the mean over the seeds against bounds.
 
     Parameters
@@ -271,11 +272,11 @@ def _judge(
         Why it is another than Linux's, where that is known.
     """
     if rows.is_empty():
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     values = rows[name].drop_nulls().to_list()
     if len(values) < rows.height:
         text = f"{never} in {rows.height - len(values)} of {rows.height} runs"
-        return Finding(text, Verdict.DIFFERS)
+        return ClaimResult(text, ClaimVerdict.DIFFERS)
     found = decide_over_seeds(values, bounds[0] * (1 - ROUNDING), bounds[1] * (1 + ROUNDING))
     number, _, unit = form.partition(" ")
     text = form.format(found.mean)
@@ -283,9 +284,9 @@ def _judge(
         least, most = number.format(min(values)), number.format(max(values))
         text += f" ({least} to {most})"
     why = ""
-    if found.verdict is not Verdict.REPRODUCED:
+    if found.verdict is not ClaimVerdict.REPRODUCED:
         why = f"{bounds[0]:.4g} to {bounds[1]:.4g} {unit}"
-        why = f"not {why}" if found.verdict is Verdict.DIFFERS else f"over a bound of {why}"
+        why = f"not {why}" if found.verdict is ClaimVerdict.DIFFERS else f"over a bound of {why}"
         why += f": {cause}" if cause else ""
     return found.tell(text, why)
 

@@ -12,8 +12,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict
+from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 
 #: The most that the line brings to the application, bit/s: 1448 bytes of each packet of 1500.
 LINE = 100e6 * 1448 / 1500
@@ -36,7 +35,7 @@ def take(
     }
 
 
-def check_kept(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_kept(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold what a control keeps against the least that it should."""
     shares = take(points, limits)
     finding = _tell(shares, low=limits["least"], why=limits.get("why"))
@@ -47,19 +46,21 @@ def check_kept(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return replace(finding, measured=f"{finding.measured}; with open windows {means}")
 
 
-def check_stalled(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_stalled(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold what a control keeps against the most that it should."""
     shares = take(points, {key: limits[key] for key in ("control", "above")})
     return _tell(shares, high=limits["most"])
 
 
-def check_fall(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_fall(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold how many times less than the most a control has against the bounds."""
     shares = take(points, {"control": limits["control"]}).get(limits["percent"])
     if shares is None:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     found = decide_over_seeds([1 / share for share in shares], limits["low"], limits["high"])
-    why = "" if found.verdict is Verdict.REPRODUCED else limits.get("why", "no cause was found")
+    why = (
+        "" if found.verdict is ClaimVerdict.REPRODUCED else limits.get("why", "no cause was found")
+    )
     return found.tell(f"{found.mean:.1f} times less", why)
 
 
@@ -68,14 +69,14 @@ def _tell(
     low: float = -math.inf,
     high: float = math.inf,
     why: str | None = None,
-) -> Finding:
+) -> ClaimResult:
     """Make one finding of what is kept at several shares of losses; tell each seed's if bad."""
     if not shares:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     found = {percent: decide_over_seeds(own, low, high) for percent, own in shares.items()}
     text = ", ".join(f"{own.mean:.1%} ({percent:g} %)" for percent, own in found.items())
     finding = join_decisions(found.values(), text)
-    if finding.verdict is Verdict.REPRODUCED:
+    if finding.verdict is ClaimVerdict.REPRODUCED:
         return finding
     outside = [
         f"{', '.join(f'{value:.0%}' for value in sorted(shares[percent]))} (at {percent:g} %)"

@@ -13,8 +13,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import Decision, decide_over_seeds, join_decisions
-from headend.study.claims import Finding, Verdict
+from headend.study import ClaimResult, ClaimVerdict, Decision, decide_over_seeds, join_decisions
 
 #: Of the scenario: seconds, the line's bit/s, bits of a full segment, and the least time-out in
 #: seconds.
@@ -98,29 +97,29 @@ def take(points: pl.DataFrame, control: str, column: str) -> dict[float, list[fl
     }
 
 
-def check_losses(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_losses(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the rate at random losses against a closed form."""
     return _hold(points, limits, "lost")
 
 
-def check_marks(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_marks(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the rate at random marks against a closed form."""
     return _hold(points, limits, "marked")
 
 
-def check_spaced(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_spaced(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the rate at evenly spaced losses against a closed form; tell random ones."""
     finding = _hold(points, limits, "spaced")
     random = _hold(points, limits, "lost")
-    if finding.verdict is Verdict.UNTESTABLE:
+    if finding.verdict is ClaimVerdict.UNTESTABLE:
         return finding
     return replace(finding, measured=f"{finding.measured}; at random losses {random.measured}")
 
 
-def check_scalable(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_scalable(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold rates at random marks against 2/p; if unlike, try the rule on a window alone."""
     finding = _hold(points, limits, "marked")
-    if finding.verdict in (Verdict.REPRODUCED, Verdict.UNTESTABLE):
+    if finding.verdict in (ClaimVerdict.REPRODUCED, ClaimVerdict.UNTESTABLE):
         return finding
     shares = (0.01, 0.03)
     waiting, steady = (
@@ -135,7 +134,7 @@ def check_scalable(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return replace(finding, why=why)
 
 
-def _hold(points: pl.DataFrame, limits: dict[str, Any], column: str) -> Finding:
+def _hold(points: pl.DataFrame, limits: dict[str, Any], column: str) -> ClaimResult:
     """Hold rates over a form's against one, where it is below the line's and can recover."""
     form, within = FORMS[limits["form"]], limits["within"]
     controls = limits.get("controls") or [limits["control"]]
@@ -152,7 +151,7 @@ def _hold(points: pl.DataFrame, limits: dict[str, Any], column: str) -> Finding:
     return _tell(found, "measured over expected: ", "{:.2f}")
 
 
-def check_more(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_more(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold a control's rate at random losses against those of others, seed by seed."""
     own = take(points, limits["control"], "lost")
     found = {}
@@ -164,14 +163,14 @@ def check_more(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return _tell(found, "more than ", "{:+.0%}")
 
 
-def _tell(found: dict[str, Decision], before: str, form: str) -> Finding:
+def _tell(found: dict[str, Decision], before: str, form: str) -> ClaimResult:
     """Make one finding of several decisions: differing if one is, or undecided if one is."""
     if not found:
-        return Finding("no such run", Verdict.UNTESTABLE)
+        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     text = before + ", ".join(f"{form.format(own.mean)} ({name})" for name, own in found.items())
     finding = join_decisions(found.values(), text)
     outside = [name for name, own in found.items() if own.verdict is finding.verdict]
-    is_met = finding.verdict is Verdict.REPRODUCED
+    is_met = finding.verdict is ClaimVerdict.REPRODUCED
     return replace(finding, why="" if is_met else f"at {', '.join(outside)}")
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study.claims import Finding, Verdict, decide
+from headend.study import ClaimResult, ClaimVerdict, decide
 
 #: Of the scenario: round-trip time without queue, and IP bytes of a full segment.
 RTT_MS, SEGMENT = 20.0, 1500
@@ -114,7 +114,7 @@ def list_limits(check: str) -> list[dict[str, Any]]:
     return [claim["limits"] for claim in claims if claim["check"] == check]
 
 
-def check_target(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_target(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the median delay against the target."""
     rows = place(points, limits).with_columns(
         value=pl.col("median_ms"), is_low=pl.col("median_ms") < limits["target_ms"]
@@ -123,7 +123,7 @@ def check_target(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
     return _find(rows, (ratio - 1).abs() <= limits["within"], "ms", points, limits)
 
 
-def check_thresholds(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
+def check_thresholds(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the mean queue against the thresholds."""
     rows = place(points, limits).with_columns(
         value=pl.col("mean"), is_low=pl.col("mean") < pl.col("low")
@@ -133,10 +133,10 @@ def check_thresholds(points: pl.DataFrame, limits: dict[str, Any]) -> Finding:
 
 def _find(
     rows: pl.DataFrame, is_within: pl.Expr, unit: str, points: pl.DataFrame, limits: dict[str, Any]
-) -> Finding:
+) -> ClaimResult:
     judged = rows.filter("is_judged")
     if judged.is_empty():
-        return Finding("no such cell", Verdict.UNTESTABLE)
+        return ClaimResult("no such cell", ClaimVerdict.UNTESTABLE)
     # A queue that one backoff empties, however long it may be, is not held at its target by any
     # law: there, less is no fault.
     empty = judged.filter(~is_within & pl.col("is_low") & pl.col("is_emptied"))
@@ -152,7 +152,7 @@ def _find(
         cause, figure = _explain(row, points, limits)
         causes.setdefault(cause, []).append(f"{_name(row)} {row['value']:.1f} {unit}{figure}")
     why = ". ".join(f"{cause}: {', '.join(cells)}" for cause, cells in causes.items())
-    return Finding(text, decide(outside.is_empty()), why=why)
+    return ClaimResult(text, decide(outside.is_empty()), why=why)
 
 
 def _explain(row: dict[str, Any], points: pl.DataFrame, limits: dict[str, Any]) -> tuple[str, str]:

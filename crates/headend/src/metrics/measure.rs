@@ -56,6 +56,10 @@ pub struct Kind {
     pub compared_by: &'static [(&'static str, &'static str)],
     /// How the samples are drawn over time, if they are drawn.
     pub chart: Option<Chart>,
+    /// The figure that shows what a person felt, if one does.
+    pub figure: Option<&'static str>,
+    /// What people demand of it: a statistic, and the worst grade that they are content with.
+    pub demand: Option<(&'static str, &'static str)>,
 }
 
 impl Kind {
@@ -74,6 +78,8 @@ impl Kind {
             place: u8::MAX,
             compared_by: &[],
             chart: None,
+            figure: None,
+            demand: None,
         }
     }
 

@@ -99,7 +99,12 @@ impl Definition for Config {
     fn about() -> About {
         About {
             name: "bulk",
-            properties: &[Property::Bulk, Property::Greedy, Property::Transfer],
+            properties: &[
+                Property::Bulk,
+                Property::Distant,
+                Property::Greedy,
+                Property::Transfer,
+            ],
             measures: const { &[COMPLETION_TIME.whole()] },
         }
     }

@@ -27,6 +27,11 @@ macro_rules! applications {
                 vec![$(<$config>::about()),+]
             }
 
+            /// All applications with their default parameters, in the order of their names.
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$variant(<$config>::default())),+]
+            }
+
             /// The description of this application, independent of its parameters.
             pub fn about(&self) -> About {
                 match self {

@@ -25,6 +25,8 @@ pub enum Property {
     Adaptive,
     /// It uses all the capacity that it can get, and so counts for Jain's index.
     Bulk,
+    /// Its servers may be anywhere: how far they are is a question of its own to who plans a line.
+    Distant,
     /// It is a game. If it has no score, its delay is rated by the needs of games.
     Game,
     /// It always has more data to send while any transfer is in progress.
@@ -41,6 +43,7 @@ impl Property {
         match self {
             Self::Adaptive => "adaptive",
             Self::Bulk => "bulk",
+            Self::Distant => "distant",
             Self::Game => "game",
             Self::Greedy => "greedy",
             Self::Probe => "probe",

@@ -14,6 +14,8 @@ pub(super) static RTT: Kind = Kind {
     felt: Felt::AsWaiting,
     place: 30,
     compared_by: &[("round trip p50", "p50"), ("round trip p99", "p99")],
+    figure: Some("ping"),
+    demand: Some(("p95", "good")),
     ..Kind::new("rtt", Unit::Time, "Round-trip time of a probe.")
 };
 

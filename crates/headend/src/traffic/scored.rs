@@ -13,6 +13,7 @@ pub(super) static MISSED: Kind = Kind {
     is_beside_delay: true,
     place: 110,
     compared_by: &[("lost or late", "mean")],
+    demand: Some(("mean", "good")),
     ..Kind::new(
         "missed",
         Unit::Share,

@@ -152,6 +152,7 @@ static STALLED: Kind = Kind {
     is_periodic: true,
     place: 90,
     compared_by: &[("video stood still", "mean")],
+    demand: Some(("mean", "fair")),
     ..Kind::new(
         "stalled",
         Unit::Share,
@@ -163,6 +164,7 @@ static STALLED: Kind = Kind {
 static STARTUP_DELAY: Kind = Kind {
     place: 80,
     compared_by: &[("until the first picture", "p50")],
+    demand: Some(("p50", "good")),
     ..Kind::new(
         "startup_delay",
         Unit::Time,

@@ -49,6 +49,8 @@ pub(super) static FRAMES_LATE: Kind = Kind {
     is_periodic: true,
     place: 130,
     compared_by: &[("frames late", "mean")],
+    figure: Some("video"),
+    demand: Some(("mean", "fair")),
     ..Kind::new(
         "frames_late",
         Unit::Share,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headend.modem_file.delay import Aqm, Buffer, find_aqm, find_buffer, find_delay, find_size
-from headend.modem_file.finding import Finding, Rule, Severity
-from headend.modem_file.settings import ServiceFlow, Settings
+from headend.modem_file.finding import Found, Severity, find_delay, find_size, rule
+from headend.modem_file.settings import Aqm, Buffer, ServiceFlow, Settings
 from headend.modem_file.words import write_rate, write_size, write_time
 
 #: A full buffer that delays by more is an error with any AQM: DOCSIS-PIE acts from a third of the
@@ -39,167 +38,141 @@ TWO_FRAMES = 2 * 1522
 _GUIDELINE = "Buffer Control guideline CM-GL-Buffer"
 
 
-def limits_contradict(settings: Settings) -> Iterator[Finding]:
+@rule("error", "buffer_limits", f"{_GUIDELINE} §6.1", of="flows")
+def limits_contradict(flow: ServiceFlow) -> Iterator[Found]:
     """Find sizes that violate minimum ≤ target ≤ maximum."""
-    for flow in settings.flows:
-        least, target, most = flow.minimum_buffer, flow.target_buffer, flow.maximum_buffer
-        source = f"{_GUIDELINE} §6.1"
-        if least and most and least.value > most.value:
-            yield Finding(
-                "error",
-                "buffer_limits",
-                least.path,
-                f"The minimum buffer of the {flow.name} is {write_size(least.value)}, and its"
-                f" maximum {write_size(most.value)}: no size is both, and the modem refuses the"
-                " flow.",
-                f"Set {least.path} to at most {write_size(most.value)}, or leave it out.",
-                source,
-            )
-        if not target or not target.value:
-            continue
-        if least and least.value > target.value:
-            yield Finding(
-                "error",
-                "buffer_limits",
-                target.path,
-                f"The target buffer of the {flow.name} is {write_size(target.value)}, below its"
-                f" minimum of {write_size(least.value)}: the modem takes the minimum, and the"
-                " target has no effect.",
-                f"Set {least.path} to at most {write_size(target.value)}, or leave it out.",
-                source,
-            )
-        if most and target.value > most.value:
-            yield Finding(
-                "error",
-                "buffer_limits",
-                target.path,
-                f"The target buffer of the {flow.name} is {write_size(target.value)}, above its"
-                f" maximum of {write_size(most.value)}: the modem takes the maximum, and the target"
-                " has no effect.",
-                f"Set {target.path} to at most {write_size(most.value)}.",
-                source,
-            )
-
-
-def minimum_is_not_offered(settings: Settings) -> Iterator[Finding]:
-    """Find a minimum above the buffer that every modem offers; a modem may refuse it."""
-    for flow in settings.list_flows("up"):
-        least = flow.minimum_buffer
-        if least and least.value > OFFERED:
-            yield Finding(
-                "warning",
-                "buffer_minimum",
-                least.path,
-                f"The minimum buffer of the {flow.name} is {write_size(least.value)}. Every modem"
-                f" offers 24 KiB ({write_size(OFFERED)}); one that offers less than the minimum"
-                " refuses the flow.",
-                f"Set {least.path} to at most {write_size(OFFERED)}, or leave it out and set the"
-                " target alone.",
-                f"{_GUIDELINE} §6.2",
-            )
-
-
-def buffer_is_long(settings: Settings) -> Iterator[Finding]:
-    """Find a buffer that delays packets for long when full: its size over the rate."""
-    for flow in settings.flows:
-        buffer = find_buffer(flow, settings)
-        if buffer is None or buffer.rate is None or buffer.delay is None or flow.is_unsolicited:
-            continue
-        aqm = find_aqm(flow, settings)
-        severity = _weigh(buffer.delay, buffer, aqm)
-        if severity is None:
-            continue
-        path = buffer.path or f"{flow.path}.35.2"
-        yield Finding(
-            severity,
-            "buffer_long",
-            path,
-            " ".join(
-                (
-                    _tell_size(flow, buffer, is_low_latency=settings.is_low_latency(flow)),
-                    _tell_delay(buffer),
-                    _tell_cost(flow, aqm),
-                )
-            ),
-            _advise(flow, buffer),
-            f"{_GUIDELINE} §5.2 and Table 2; ITU-T G.114; bounds of 100 and 250 ms: headend",
+    least, target, most = flow.minimum_buffer, flow.target_buffer, flow.maximum_buffer
+    if least and most and least.value > most.value:
+        yield Found(
+            least.path,
+            f"The minimum buffer of the {flow.name} is {least.as_size}, and its maximum"
+            f" {most.as_size}: no size is both, and the modem refuses the flow.",
+            f"Set {least.path} to at most {most.as_size}, or leave it out.",
+        )
+    if not target or not target.value:
+        return
+    if least and least.value > target.value:
+        yield Found(
+            target.path,
+            f"The target buffer of the {flow.name} is {target.as_size}, below its minimum of"
+            f" {least.as_size}: the modem takes the minimum, and the target has no effect.",
+            f"Set {least.path} to at most {target.as_size}, or leave it out.",
+        )
+    if most and target.value > most.value:
+        yield Found(
+            target.path,
+            f"The target buffer of the {flow.name} is {target.as_size}, above its maximum of"
+            f" {most.as_size}: the modem takes the maximum, and the target has no effect.",
+            f"Set {target.path} to at most {most.as_size}.",
         )
 
 
-def buffer_is_short(settings: Settings) -> Iterator[Finding]:
+@rule("warning", "buffer_minimum", f"{_GUIDELINE} §6.2", of="upstream")
+def minimum_is_not_offered(flow: ServiceFlow) -> Iterator[Found]:
+    """Find a minimum above the buffer that every modem offers; a modem may refuse it."""
+    least = flow.minimum_buffer
+    if least and least.value > OFFERED:
+        yield Found(
+            least.path,
+            f"The minimum buffer of the {flow.name} is {least.as_size}. Every modem offers 24 KiB"
+            f" ({write_size(OFFERED)}); one that offers less than the minimum refuses the flow.",
+            f"Set {least.path} to at most {write_size(OFFERED)}, or leave it out and set the target"
+            " alone.",
+        )
+
+
+@rule(
+    "error",
+    "buffer_long",
+    f"{_GUIDELINE} §5.2 and Table 2; ITU-T G.114; bounds of 100 and 250 ms: headend",
+    of="flows",
+)
+def buffer_is_long(flow: ServiceFlow) -> Iterator[Found]:
+    """Find a buffer that delays packets for long when full: its size over the rate."""
+    buffer = flow.buffer
+    if buffer is None or buffer.rate is None or buffer.delay is None or flow.is_unsolicited:
+        return
+    aqm = flow.aqm
+    severity = _weigh(buffer.delay, buffer, aqm)
+    if severity is None:
+        return
+    path = buffer.path or f"{flow.path}.35.2"
+    yield Found(
+        path,
+        " ".join(
+            (
+                _tell_size(flow, buffer, is_low_latency=flow.is_low_latency),
+                _tell_delay(buffer),
+                _tell_cost(flow),
+            )
+        ),
+        _advise(flow, buffer),
+        severity=severity,
+    )
+
+
+@rule("error", "buffer_short", f"{_GUIDELINE} Table 2; bound of 20 ms: headend", of="flows")
+def buffer_is_short(flow: ServiceFlow) -> Iterator[Found]:
     """Find a buffer far below the bandwidth-delay product, which ordinary bursts overflow."""
-    for flow in settings.flows:
-        target = flow.target_buffer
-        buffer = find_buffer(flow, settings)
-        if not target or buffer is None or buffer.path is None or flow.is_unsolicited:
-            continue
-        if settings.is_low_latency(flow):
-            continue
-        source = f"{_GUIDELINE} Table 2; bound of 20 ms: headend"
-        if buffer.size < TWO_FRAMES:
-            yield Finding(
-                "error",
-                "buffer_short",
-                buffer.path,
-                f"The buffer of the {flow.name} is {write_size(buffer.size)}. Two full packets with"
-                f" their Ethernet header have {write_size(TWO_FRAMES)}: almost every upload loses"
-                " packets.",
-                _advise_size(flow, buffer),
-                source,
-            )
-        elif buffer.rate and buffer.delay and buffer.delay < TOO_SHORT:
-            product = find_size(ROUND_TRIP, buffer.rate)
-            yield Finding(
-                "warning",
-                "buffer_short",
-                buffer.path,
-                f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is"
-                f" {write_time(buffer.delay)} at {write_rate(buffer.rate)}. One connection fills"
-                " the line only if its round-trip time is no longer than about that; the"
-                f" bandwidth-delay product at 100 ms is {write_size(product)}. Bursts are dropped"
-                " at the tail.",
-                _advise_size(flow, buffer),
-                source,
-            )
-
-
-def buffer_is_short_at_the_peak(settings: Settings) -> Iterator[Finding]:
-    """Find a buffer that suits the sustained rate and is short while the burst lasts."""
-    for flow in settings.flows:
-        buffer = find_buffer(flow, settings)
-        if buffer is None or buffer.path is None or flow.is_unsolicited or not buffer.peak:
-            continue
-        if (buffer.delay or 0) < TOO_SHORT or (buffer.peak_delay or 0) >= TOO_SHORT:
-            continue
-        size = find_size(TOO_SHORT, buffer.peak)
-        at_rate = write_time(find_delay(size, buffer.rate or buffer.peak))
-        yield Finding(
-            "note",
-            "buffer_short_at_peak",
+    target = flow.target_buffer
+    buffer = flow.buffer
+    if not target or buffer is None or buffer.path is None or flow.is_unsolicited:
+        return
+    if flow.is_low_latency:
+        return
+    if buffer.size < TWO_FRAMES:
+        yield Found(
+            buffer.path,
+            f"The buffer of the {flow.name} is {write_size(buffer.size)}. Two full packets with"
+            f" their Ethernet header have {write_size(TWO_FRAMES)}: almost every upload loses"
+            " packets.",
+            _advise_size(flow, buffer),
+        )
+    elif buffer.rate and buffer.delay and buffer.delay < TOO_SHORT:
+        product = find_size(ROUND_TRIP, buffer.rate)
+        yield Found(
             buffer.path,
             f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is"
-            f" {write_time(buffer.peak_delay or 0)} at the peak rate of {write_rate(buffer.peak)}:"
-            " while the burst lasts, one connection reaches that rate only if its round-trip time"
-            " is no longer than about that.",
-            f"Nothing has to change if calls matter more than bursts; {write_size(size)} is 20 ms"
-            f" at the peak rate, and {at_rate} at the sustained rate.",
-            f"{_GUIDELINE} Table 2; bound of 20 ms: headend",
+            f" {write_time(buffer.delay)} at {write_rate(buffer.rate)}. One connection fills the"
+            " line only if its round-trip time is no longer than about that; the bandwidth-delay"
+            f" product at 100 ms is {write_size(product)}. Bursts are dropped at the tail.",
+            _advise_size(flow, buffer),
+            severity="warning",
         )
 
 
-def default_has_no_use(settings: Settings) -> Iterator[Finding]:
+@rule("note", "buffer_short_at_peak", f"{_GUIDELINE} Table 2; bound of 20 ms: headend", of="flows")
+def buffer_is_short_at_the_peak(flow: ServiceFlow) -> Iterator[Found]:
+    """Find a buffer that suits the sustained rate and is short while the burst lasts."""
+    buffer = flow.buffer
+    if buffer is None or buffer.path is None or flow.is_unsolicited or not buffer.peak:
+        return
+    if (buffer.delay or 0) < TOO_SHORT or (buffer.peak_delay or 0) >= TOO_SHORT:
+        return
+    size = find_size(TOO_SHORT, buffer.peak)
+    at_rate = write_time(find_delay(size, buffer.rate or buffer.peak))
+    yield Found(
+        buffer.path,
+        f"The buffer of the {flow.name} is {write_size(buffer.size)}, which is"
+        f" {write_time(buffer.peak_delay or 0)} at the peak rate of {write_rate(buffer.peak)}:"
+        " while the burst lasts, one connection reaches that rate only if its round-trip time is no"
+        " longer than about that.",
+        f"Nothing has to change if calls matter more than bursts; {write_size(size)} is 20 ms at"
+        f" the peak rate, and {at_rate} at the sustained rate.",
+    )
+
+
+@rule("note", "default_buffer_unused", "MULPI C.1.2.17 as restated by docsis-ns3")
+def default_has_no_use(settings: Settings) -> Iterator[Found]:
     """Find a TLV 68 without effect, because each upstream flow has a target of its own."""
     default = settings.default_buffer
     flows = settings.list_flows("up")
     if default and flows and all(flow.target_buffer and flow.target_buffer.value for flow in flows):
-        yield Finding(
-            "note",
-            "default_buffer_unused",
+        yield Found(
             default.path,
             f"The default upstream target buffer of {default.value} ms has no effect: every"
             " upstream service flow has a target buffer of its own (24.35.2).",
             "Nothing has to change; the TLV may be left out.",
-            "MULPI C.1.2.17 as restated by docsis-ns3",
         )
 
 
@@ -240,16 +213,17 @@ def _tell_delay(buffer: Buffer) -> str:
     return f"{told}."
 
 
-def _tell_cost(flow: ServiceFlow, aqm: Aqm) -> str:
-    load = "upload" if flow.direction == "up" else "download"
-    kept = write_time(aqm.target)
+def _tell_cost(flow: ServiceFlow) -> str:
+    load, aqm, kept = flow.load, flow.aqm, write_time(flow.aqm.target)
     if aqm.state == "off":
-        paths = " and ".join(aqm.paths)
-        return f"The AQM is off ({paths}): the packets of a call wait so long beside each {load}."
+        return (
+            f"The AQM is off ({aqm.switches}): the packets of a call wait so long beside each"
+            f" {load}."
+        )
     if aqm.is_immediate:
         return (
-            "All packets of the flow wait so long beside senders that ignore the AQM's marks"
-            f" (above {kept})."
+            "All packets of the flow wait so long beside senders that ignore the AQM's marks (above"
+            f" {kept})."
         )
     if flow.direction == "down":
         return f"Unless the CMTS has an AQM, the packets of a call wait so long beside each {load}."
@@ -282,13 +256,3 @@ def _advise_size(flow: ServiceFlow, buffer: Buffer) -> str:
         f"Set {target} to {write_size(size)}{more}, which is"
         f" {write_time(find_delay(size, buffer.rate))}."
     )
-
-
-RULES: tuple[Rule, ...] = (
-    limits_contradict,
-    minimum_is_not_offered,
-    buffer_is_long,
-    buffer_is_short,
-    buffer_is_short_at_the_peak,
-    default_has_no_use,
-)

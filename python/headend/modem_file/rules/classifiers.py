@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from headend.modem_file.classifying import Classifier, describe_tos
-from headend.modem_file.finding import Finding, Rule
+from headend.modem_file.finding import Found, rule
 from headend.modem_file.settings import SCHEDULING, ServiceFlow, Settings
 from headend.modem_file.words import DIRECTIONS
 
@@ -19,7 +19,8 @@ _SPECIAL = (4, 5, 6, 7)
 _SOURCE = "MULPI C.2.1"
 
 
-def flow_is_absent(settings: Settings) -> Iterator[Finding]:
+@rule("warning", "classifier_flow", _SOURCE, is_of_whole=True)
+def flow_is_absent(settings: Settings) -> Iterator[Found]:
     """Find a classifier that names no service flow of the file."""
     for one in settings.classifiers:
         if one.drops:
@@ -27,13 +28,10 @@ def flow_is_absent(settings: Settings) -> Iterator[Finding]:
         where = one.tlv.get(3)
         number = _FLOW[one.direction]
         if where is None:
-            yield Finding(
-                "warning",
-                "classifier_flow",
+            yield Found(
                 f"{one.path}.3",
                 f"The {one.name} ({one.describe_packets()}) names no service flow.",
                 f"Set {one.path}.3 to the reference of one ({number}.1).",
-                _SOURCE,
             )
         elif one.flow is not None and settings.find_flow(one.direction, one.flow) is None:
             known = [
@@ -41,19 +39,18 @@ def flow_is_absent(settings: Settings) -> Iterator[Finding]:
                 for flow in settings.list_flows(one.direction)
                 if flow.reference
             ]
-            yield Finding(
-                "error",
-                "classifier_flow",
+            yield Found(
                 where.path,
                 f"The {one.name} ({one.describe_packets()}) sends packets to"
                 f" {DIRECTIONS[one.direction]} service flow {one.flow}, which the file does not"
                 " have: the modem or the CMTS refuses the file.",
                 f"Set {where.path} to {_name_target(one, known, settings)}, or add the flow.",
-                _SOURCE,
+                severity="error",
             )
 
 
-def references_repeat(settings: Settings) -> Iterator[Finding]:
+@rule("error", "classifier_reference", _SOURCE)
+def references_repeat(settings: Settings) -> Iterator[Found]:
     """Find a reference that several classifiers have."""
     counts = Counter((one.tlv.type, one.reference) for one in settings.classifiers)
     seen: Counter[tuple[int, int | None]] = Counter()
@@ -62,50 +59,52 @@ def references_repeat(settings: Settings) -> Iterator[Finding]:
         seen[key] += 1
         if one.reference is not None and counts[key] > 1 and seen[key] == counts[key]:
             place = one.tlv.get(1)
-            yield Finding(
-                "error",
-                "classifier_reference",
+            yield Found(
                 place.path if place else one.path,
                 f"{counts[key]} classifiers (TLV {one.tlv.type}) have the reference"
                 f" {one.reference}.",
                 "Give each a reference of its own.",
-                _SOURCE,
             )
 
 
-def nothing_can_match(settings: Settings) -> Iterator[Finding]:
+@rule("error", "classifier_never", "MULPI C.2.1.5", of="classifiers")
+def nothing_can_match(one: Classifier) -> Iterator[Found]:
     """Find ranges that hold nothing: bounds in the wrong order, or excluded by the mask."""
-    for one in settings.classifiers:
-        for group in (9, 12):
-            tos = one.tlv.get(group, 1)
-            if tos and len(tos.hex) == 6:
-                low, high, mask = tos.bytes
-                if low > high or not any(low <= byte & mask <= high for byte in range(256)):
-                    yield Finding(
-                        "error",
-                        "classifier_never",
-                        tos.path,
-                        f"The {one.name} matches no packet: no {describe_tos(tos.hex)}.",
-                        f"Set {tos.path} to low, high and mask such that low ≤ byte & mask ≤ high:"
-                        " DSCP 46 is 0xb8b8fc.",
-                        "MULPI C.2.1.5.1",
-                    )
-        for low_number, high_number in ((7, 8), (9, 10)):
-            ports = [one.tlv.get(9, number) for number in (low_number, high_number)]
-            first, last = (port.number if port else None for port in ports)
-            if ports[0] and first is not None and last is not None and first > last:
-                yield Finding(
-                    "error",
-                    "classifier_never",
-                    ports[0].path,
-                    f"The {one.name} matches no packet: its ports begin at {first} and end at"
-                    f" {last}.",
-                    f"Set {ports[0].path} to at most {last}.",
-                    "MULPI C.2.1.5",
+    found = list(_find_empty(one))
+    yield from found
+    # A value that does not fit its TLV is found with all such values.
+    path, why = one.refused or ("", "")
+    is_told = any(tlv.problem and tlv.path == path for tlv in one.tlv.walk())
+    if path and not found and not is_told:
+        yield Found(path, f"The {one.name} matches no packet: {why}.", f"Correct {path}.")
+
+
+def _find_empty(one: Classifier) -> Iterator[Found]:
+    for group in (9, 12):
+        tos = one.tlv.get(group, 1)
+        if tos and len(tos.hex) == 6:
+            low, high, mask = tos.bytes
+            if low > high or not any(low <= byte & mask <= high for byte in range(256)):
+                yield Found(
+                    tos.path,
+                    f"The {one.name} matches no packet: no {describe_tos(tos.hex)}.",
+                    f"Set {tos.path} to low, high and mask such that low ≤ byte & mask ≤ high: DSCP"
+                    " 46 is 0xb8b8fc.",
+                    source="MULPI C.2.1.5.1",
                 )
+    for numbers in ((7, 8), (9, 10)):
+        ports = [one.tlv.get(9, number) for number in numbers]
+        first, last = (port.number if port else None for port in ports)
+        if ports[0] and first is not None and last is not None and first > last:
+            yield Found(
+                ports[0].path,
+                f"The {one.name} matches no packet: its ports begin at {first} and end at {last}.",
+                f"Set {ports[0].path} to at most {last}.",
+            )
 
 
-def two_compete(settings: Settings) -> Iterator[Finding]:
+@rule("warning", "classifiers_compete", "MULPI C.2.1.3")
+def two_compete(settings: Settings) -> Iterator[Found]:
     """Find two classifiers for the same packets and of the same priority."""
     seen: dict[tuple[object, ...], Classifier] = {}
     for one in settings.classifiers:
@@ -114,19 +113,17 @@ def two_compete(settings: Settings) -> Iterator[Finding]:
         key = (one.tlv.type, one.priority, *sorted((tlv.type, tlv.hex) for tlv in one.criteria))
         other = seen.setdefault(key, one)
         if other is not one and other.flow != one.flow:
-            yield Finding(
-                "warning",
-                "classifiers_compete",
+            yield Found(
                 one.path,
                 f"The {other.name} and the {one.name} take the same packets"
                 f" ({one.describe_packets()}) at priority {one.priority} and send them to service"
                 f" flows {other.flow} and {one.flow}: which one counts is not defined.",
                 "Give them different priorities (.5), or remove one.",
-                "MULPI C.2.1.3",
             )
 
 
-def flow_gets_nothing(settings: Settings) -> Iterator[Finding]:
+@rule("note", "flow_without_classifier", "MULPI §7.5", is_of_whole=True)
+def flow_gets_nothing(settings: Settings) -> Iterator[Found]:
     """Find an active flow that gets no packet: not a first one, and without a classifier."""
     for direction in ("up", "down"):
         named = {one.flow for one in settings.classifiers if one.direction == direction}
@@ -137,15 +134,13 @@ def flow_gets_nothing(settings: Settings) -> Iterator[Finding]:
             is_other = flow.aggregate_reference is not None or flow.tlv.get(43) or flow.tlv.get(37)
             if not flow.reference or flow.reference.value in named or not is_active or is_other:
                 continue
-            yield Finding(
-                "warning" if is_special else "note",
-                "flow_without_classifier",
+            yield Found(
                 flow.path,
                 f"No classifier sends packets to the {flow.name}{_tell_scheduling(flow)}; packets"
                 " that no classifier takes go to the first flow.",
                 f"Add a classifier with {'22' if direction == 'up' else '23'}.3 ="
                 f" {flow.reference.value}, or remove the flow.",
-                "MULPI §7.5",
+                severity="warning" if is_special else "note",
             )
 
 
@@ -173,17 +168,4 @@ def _tell_scheduling(flow: ServiceFlow) -> str:
 
 
 def _one_of(known: list[str]) -> str:
-    return (
-        " or ".join((", ".join(known[:-1]), known[-1]))
-        if len(known) > 1
-        else "".join(known) or "a flow"
-    )
-
-
-RULES: tuple[Rule, ...] = (
-    flow_is_absent,
-    references_repeat,
-    nothing_can_match,
-    two_compete,
-    flow_gets_nothing,
-)
+    return " or ".join(filter(None, (", ".join(known[:-1]), *known[-1:]))) or "a flow"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headend.modem_file.finding import Finding, Rule
+from headend.modem_file.finding import Found, rule
 from headend.modem_file.settings import SCHEDULING, ServiceFlow, Setting, Settings
 from headend.modem_file.words import write_size, write_time
 
@@ -33,80 +33,64 @@ SMALLEST, LARGEST = 64, 2000
 _SOURCE = "MULPI 7.2.3 and C.2.2.8"
 
 
-def parameter_is_absent(settings: Settings) -> Iterator[Finding]:
+@rule("error", "scheduling_parameter", _SOURCE, of="flows")
+def parameter_is_absent(flow: ServiceFlow) -> Iterator[Found]:
     """Find a grant or a poll without its size or interval."""
-    for flow in settings.flows:
-        kind = flow.scheduling
-        if not kind or flow.service_class:
-            continue
-        for number, what in NEEDED.get(kind.value, {}).items():
-            if not flow.tlv.get(number):
-                yield Finding(
-                    "error",
-                    "scheduling_parameter",
-                    f"{flow.path}.{number}",
-                    f"The {flow.name} is {SCHEDULING[kind.value]} ({kind.path}) and has no {what}:"
-                    " a CMTS refuses the flow.",
-                    f"Add {flow.path}.{number}{_example(number)}.",
-                    _SOURCE,
-                )
-        for number, what in CHOSEN.get(kind.value, {}).items():
-            if not flow.tlv.get(number):
-                yield Finding(
-                    "warning",
-                    "scheduling_parameter",
-                    f"{flow.path}.{number}",
-                    f"The {flow.name} is {SCHEDULING[kind.value]} ({kind.path}) and has no {what}:"
-                    " each CMTS chooses its own.",
-                    f"Add {flow.path}.{number}{_example(number)}.",
-                    _SOURCE,
-                )
+    kind = flow.scheduling
+    if not kind or flow.service_class:
+        return
+    told = f"The {flow.name} is {SCHEDULING.get(kind.value)} ({kind.path}) and has no"
+    needed, chosen = NEEDED.get(kind.value, {}), CHOSEN.get(kind.value, {})
+    for number, what in (needed | chosen).items():
+        effect = "a CMTS refuses the flow" if number in needed else "each CMTS chooses its own"
+        if not flow.tlv.get(number):
+            path = f"{flow.path}.{number}"
+            example = "232 B" if number == 19 else "20000, which is 20 ms"
+            yield Found(
+                path,
+                f"{told} {what}: {effect}.",
+                f"Add {path}, such as {example}.",
+                severity=None if number in needed else "warning",
+            )
 
 
-def interval_is_odd(settings: Settings) -> Iterator[Finding]:
+@rule("warning", "scheduling_interval", "the unit: MULPI C.2.2.8; bounds of 1 ms and 1 s: headend")
+def interval_is_odd(settings: Settings) -> Iterator[Found]:
     """Find an interval of grants or polls that is probably written in another unit."""
     for flow, what, interval in _intervals(settings):
         if SHORTEST <= interval.value <= LONGEST:
             continue
         short = interval.value < SHORTEST
-        yield Finding(
-            "warning",
-            "scheduling_interval",
+        yield Found(
             interval.path,
             f"The nominal {what} interval of the {flow.name} is {write_time(interval.value * 1e3)},"
             f" {'shorter' if short else 'longer'} than"
             f" {write_time((SHORTEST if short else LONGEST) * 1e3)}: the number counts µs.",
             f"Set {interval.path} in µs: 20000 is 20 ms.",
-            "the unit: MULPI C.2.2.8; bounds of 1 ms and 1 s: headend",
         )
 
 
-def grant_is_odd(settings: Settings) -> Iterator[Finding]:
+@rule("warning", "scheduling_grant", "bounds: headend", of="flows")
+def grant_is_odd(flow: ServiceFlow) -> Iterator[Found]:
     """Find grants that hold no frame, or more than one, and intervals without a grant."""
-    for flow in settings.flows:
-        size, count = flow.grant_size, flow.grants_per_interval
-        if not flow.is_unsolicited:
-            continue
-        if size and not SMALLEST <= size.value <= LARGEST:
-            yield Finding(
-                "warning",
-                "scheduling_grant",
-                size.path,
-                f"The unsolicited grants of the {flow.name} have {write_size(size.value)}: a frame"
-                f" has {write_size(SMALLEST)} to {write_size(LARGEST)}.",
-                f"Set {size.path} to the bytes of a frame with its Ethernet and DOCSIS headers: 232"
-                " B holds a call's with G.711.",
-                "bounds: headend",
-            )
-        if count and count.value == 0:
-            yield Finding(
-                "warning",
-                "scheduling_grant",
-                count.path,
-                f"The {flow.name} has no grants per interval: it never sends.",
-                f"Set {count.path} to 1.",
-                _SOURCE,
-            )
+    size, count = flow.grant_size, flow.grants_per_interval
+    if not flow.is_unsolicited:
+        return
+    if size and not SMALLEST <= size.value <= LARGEST:
+        yield Found(
+            size.path,
+            f"The unsolicited grants of the {flow.name} have {size.as_size}: a frame has"
+            f" {write_size(SMALLEST)} to {write_size(LARGEST)}.",
+            f"Set {size.path} to the bytes of a frame with its Ethernet and DOCSIS headers: 232 B"
+            " holds a call's with G.711.",
+        )
+    if count and count.value == 0:
+        yield Found(
+            count.path,
+            f"The {flow.name} has no grants per interval: it never sends.",
+            f"Set {count.path} to 1.",
+            source=_SOURCE,
+        )
 
 
 def _intervals(settings: Settings) -> Iterator[tuple[ServiceFlow, str, Setting]]:
@@ -115,10 +99,3 @@ def _intervals(settings: Settings) -> Iterator[tuple[ServiceFlow, str, Setting]]
             yield flow, "grant", flow.grant_interval
         if flow.is_polled and flow.polling_interval:
             yield flow, "polling", flow.polling_interval
-
-
-def _example(number: int) -> str:
-    return ", such as 232 B" if number == 19 else ", such as 20000, which is 20 ms"
-
-
-RULES: tuple[Rule, ...] = (parameter_is_absent, interval_is_odd, grant_is_odd)

@@ -23,7 +23,9 @@ mod service_flow;
 pub use change::Change;
 pub use classifier::{Classifier, EcnField, TypeOfService};
 pub use config::{BufferSettings, Docsis};
-pub use modem::{Modem, ServiceClass};
+pub use modem::{
+    Modem, ServiceClass, carry_low_latency, carry_queue, describe_modem_file, modem_file_defaults,
+};
 pub(super) use modem::{ModemOf, file_of};
 pub use neighbours::NeighbourLoad;
 pub(super) use overrides::{CableTables, is_from_files};

@@ -18,6 +18,8 @@ pub(super) static MOS: Kind = Kind {
     felt: Felt::AtOnce,
     place: 10,
     compared_by: &[("MOS p50", "p50"), ("MOS p5", "p5")],
+    figure: Some("mos"),
+    demand: Some(("p5", "good")),
     ..Kind::new(
         "mos",
         Unit::Number,

@@ -21,7 +21,7 @@ pub use self::names::Config as DnsConfig;
 use self::names::Names;
 pub use self::presets::{Browser, Site};
 pub use self::tls::Tls;
-use super::definition::{About, Definition, Fault, ensure, ensure_span};
+use super::definition::{About, Definition, Fault, Property, ensure, ensure_span};
 use super::memory::{Own, Setting};
 use super::sizes::share_out;
 use super::{AppContext, AppEvent, Application, Direction, News};
@@ -125,6 +125,8 @@ static PAGE_LOAD_TIME: Kind = Kind {
     felt: Felt::AsWaiting,
     place: 20,
     compared_by: &[("page load p50", "p50"), ("page load p95", "p95")],
+    figure: Some("pages"),
+    demand: Some(("p50", "good")),
     chart: Some(Chart {
         name: "pages",
         title: "Page load time",
@@ -148,7 +150,7 @@ impl Definition for Config {
     fn about() -> About {
         About {
             name: "web",
-            properties: &[],
+            properties: &[Property::Distant],
             measures: const { &[PAGE_LOAD_TIME.whole()] },
         }
     }

@@ -9,5 +9,6 @@ mod plan;
 
 pub use config::{Modem, ServiceClass};
 pub(in crate::scenario) use export::{ModemOf, file_of};
+pub use modem_file::{carry_low_latency, carry_queue, describe_modem_file, modem_file_defaults};
 pub(super) use plan::plan;
 pub(in crate::scenario) use plan::{ModemPlan, Modems, Profile};

@@ -303,11 +303,14 @@ pub(in crate::scenario) fn default_queue(preset: Preset, flow: &ServiceFlow) -> 
     }
 }
 
+/// The default buffer of a classic flow, at its rate (MULPI C.1.2.17 and Annex O).
+pub(in crate::scenario::cable) const CLASSIC_BUFFER: Duration = Duration::from_millis(100);
+
 /// The default queue of the classic flow of an aggregate: DOCSIS-PIE, to which the low-latency
 /// queue is coupled, with a buffer of 100 ms at the rate of the flow (MULPI Annex O).
 pub(in crate::scenario) fn classic_queue() -> Queue {
     Named(QueueConfig::DocsisPie(docsis_pie::Config {
-        limit: Limit::Time(Duration::from_millis(100)),
+        limit: Limit::Time(CLASSIC_BUFFER),
         ..docsis_pie::Config::default()
     }))
 }

@@ -119,6 +119,24 @@ fn primary_note(read: &ModemFile, (direction, priority, place): &(OneWay, u8, Tl
     }
 }
 
+/// Why a run refuses a classifier, or why no frame can match it; and the path of the TLV.
+pub(super) fn refusal(parts: &[Node<'_>]) -> Option<(String, String)> {
+    let error = match read_one(parts) {
+        Err(error) => error,
+        Ok(found) => {
+            let source = found.ok()?.source_mac?;
+            let place = parts
+                .iter()
+                .find(|part| part.number() == ETHERNET_CONDITIONS)?;
+            let places = place.children();
+            let address = first(&places, 2).filter(|_| !source.is_of_one())?;
+            address
+                .refuse("no frame comes from an Ethernet address that is zero or that of a group")
+        }
+    };
+    Some((error.path()?.to_owned(), error.why))
+}
+
 /// The result of assigning a classifier.
 #[derive(Debug, PartialEq, Eq)]
 enum Claim {

@@ -6,15 +6,18 @@
 //! [`place`] says where a TLV stands, [`flow`] reads service flows, [`scheduling`] what they may
 //! send without requests, [`aggregate`] the limits that they share, [`low_latency`] joins the two
 //! of an aggregate with low latency, [`classifier`] reads which packets they take, and
-//! [`class_of_service`] the files of DOCSIS 1.0.
+//! [`class_of_service`] the files of DOCSIS 1.0. [`resolved`] describes any file as it is in force,
+//! and [`carry`] gives one the queue of another.
 
 mod aggregate;
+mod carry;
 mod class_of_service;
 mod classifier;
 mod content;
 mod flow;
 mod low_latency;
 mod place;
+mod resolved;
 mod scheduling;
 mod unused;
 
@@ -22,8 +25,10 @@ use std::collections::BTreeSet;
 
 use docsis_config::{File, Kind};
 
+pub use carry::{carry_low_latency, carry_queue};
 pub(in crate::scenario) use content::{Aggregate, Buffer, FileFlow, LIMITS, LatencyControl, Pair};
 pub(in crate::scenario) use place::{FileError, TlvPlace};
+pub use resolved::{describe_modem_file, modem_file_defaults};
 
 use self::classifier::read_classifiers;
 use self::place::{Node, first, nodes};

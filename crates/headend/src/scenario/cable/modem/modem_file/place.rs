@@ -86,6 +86,11 @@ impl fmt::Display for TlvPlace {
 }
 
 impl FileError {
+    /// The path of the TLV that it is about; of an error about the whole file, nothing.
+    pub(super) fn path(&self) -> Option<&str> {
+        self.place.as_ref().map(|place| place.numbers.as_str())
+    }
+
     pub(super) fn of_file(why: impl Into<String>) -> Self {
         let (place, why) = (None, why.into());
         Self { place, why }
@@ -95,6 +100,15 @@ impl FileError {
 impl<'a> Node<'a> {
     pub(super) fn number(&self) -> u8 {
         self.tlv.number
+    }
+
+    pub(super) fn value(&self) -> &'a Value {
+        &self.tlv.value
+    }
+
+    /// The path of its TLV, such as `24[1].35.2`.
+    pub(super) fn path(&self) -> &str {
+        &self.place.numbers
     }
 
     pub(super) fn types(&self) -> &[u8] {

@@ -210,8 +210,31 @@ fn check_proactive(
     }
 }
 
+/// The scheduling weight of the low-latency flow if nothing is written, of [`WEIGHTS`].
+pub(in crate::scenario::cable) const DEFAULT_WEIGHT: u8 = 230;
+
+/// What a scheduling weight is a part of.
+pub(in crate::scenario::cable) const WEIGHTS: u64 = 256;
+
+/// The coupling factor in tenths if nothing is written.
+pub(in crate::scenario::cable) const DEFAULT_COUPLING: u8 = 20;
+
+/// Queue protection if nothing is written.
+pub(in crate::scenario::cable) const DEFAULT_PROTECTION: Protection = Protection {
+    latency_threshold: None,
+    score_threshold: Duration::from_millis(4),
+    drain_exponent: 19,
+};
+
+/// The same in the first tables (DOCS-QOS3-MIB, February 2019).
+pub(in crate::scenario::cable) const PROTECTION_IN_2019: Protection = Protection {
+    latency_threshold: Some(Duration::from_millis(1)),
+    score_threshold: Duration::from_millis(2),
+    drain_exponent: 17,
+};
+
 fn weight(path: &str, written: &LowLatencyTable) -> Result<u8, ScenarioError> {
-    let weight = written.weight.unwrap_or(230);
+    let weight = written.weight.unwrap_or(i64::from(DEFAULT_WEIGHT));
     match u8::try_from(weight) {
         Ok(weight) if weight > 0 => Ok(weight),
         _ => {
@@ -226,7 +249,8 @@ fn weight(path: &str, written: &LowLatencyTable) -> Result<u8, ScenarioError> {
 
 /// The coupling factor in tenths.
 fn coupling(path: &str, written: &LowLatencyTable) -> Result<u8, ScenarioError> {
-    let coupling = written.coupling.unwrap_or(2.0);
+    let default = f64::from(DEFAULT_COUPLING) / 10.0;
+    let coupling = written.coupling.unwrap_or(default);
     let tenths = (coupling * 10.0).round();
     let is_in_tenths = (coupling * 10.0 - tenths).abs() < 1e-6;
     if is_in_tenths && (0.0..=255.0).contains(&tenths) {
@@ -300,16 +324,8 @@ fn protection(path: &str, written: &LowLatencyTable) -> Result<Option<Protection
         Some(QueueProtection::Enabled(true)) | None => ProtectionTable::default(),
     };
     let default = match written.preset {
-        Preset::Current => Protection {
-            latency_threshold: None,
-            score_threshold: Duration::from_millis(4),
-            drain_exponent: 19,
-        },
-        Preset::In2019 => Protection {
-            latency_threshold: Some(Duration::from_millis(1)),
-            score_threshold: Duration::from_millis(2),
-            drain_exponent: 17,
-        },
+        Preset::Current => DEFAULT_PROTECTION,
+        Preset::In2019 => PROTECTION_IN_2019,
     };
     let thresholds = [
         ("latency_threshold", table.latency_threshold),

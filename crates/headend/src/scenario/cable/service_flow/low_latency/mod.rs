@@ -8,8 +8,11 @@ mod config;
 mod plan;
 
 pub(in crate::scenario) use aggregate::{AggregatePlan, Membership, Role};
+pub(in crate::scenario::cable) use aggregate::{
+    DEFAULT_COUPLING, DEFAULT_PROTECTION, DEFAULT_WEIGHT, PROTECTION_IN_2019, WEIGHTS,
+    default_estimator, is_reserved_name,
+};
 pub(super) use aggregate::{aggregate_plan, nominal};
-pub(in crate::scenario::cable) use aggregate::{default_estimator, is_reserved_name};
 pub(in crate::scenario::cable) use check::warn;
 pub(in crate::scenario::cable) use config::Refused;
 pub use config::{LowLatency, LowLatencyTable, Preset, ProtectionTable, QueueProtection, Switch};

@@ -1,0 +1,267 @@
+"""Where each suffering flow waits or loses packets: full channel, contention, or queue."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from headend.analysis.channels import ChannelState, gather_channels
+from headend.analysis.low_latency import find_queue_of
+from headend.analysis.quality import FlowQuality, judge_flows
+from headend.analysis.queues import (
+    FULL,
+    LONG_WAIT,
+    LOSSY_SHARE,
+    OWN_RATE,
+    SHORT_WAIT,
+    STANDING_TIME,
+    weigh_queues,
+)
+from headend.analysis.street import gather_homes
+from headend.results.record import Record, cached_on_record
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: From this share of collided contention requests on, collisions explain a long wait: one request
+#: in 25 then collides twice in a row, and each collision doubles the backoff.
+MANY_COLLIDE = 0.2
+
+
+class Place(StrEnum):
+    """What packets wait for."""
+
+    CHANNEL = "channel"
+    CONTENTION = "contention"
+    QUEUE = "queue"
+
+
+@dataclass(frozen=True)
+class DelayCause:
+    """Where packets of one suffering flow wait or are lost.
+
+    Parameters
+    ----------
+    flow
+        The flow's name.
+    place
+        What its packets wait for.
+    queue
+        The queue on the flow's way in which its packets wait.
+    is_lost
+        Whether the flow suffers from losses, not from delay.
+    """
+
+    flow: str
+    place: Place
+    queue: str
+    link: str
+    direction: str
+    is_lost: bool
+
+
+@dataclass(frozen=True)
+class CauseGroup:
+    """The suffering flows with one cause: the same place, link and direction."""
+
+    place: Place
+    link: str
+    direction: str
+    causes: tuple[DelayCause, ...]
+
+    @property
+    def count(self) -> int:
+        """How many flows they are."""
+        return len(self.causes)
+
+    @property
+    def queues(self) -> list[str]:
+        """The queues in which their packets wait, without repetition."""
+        return list(dict.fromkeys(cause.queue for cause in self.causes))
+
+
+@dataclass(frozen=True)
+class Causes:
+    """The causes of all suffering flows.
+
+    Parameters
+    ----------
+    groups
+        The flows grouped by cause, the largest group first.
+    unexplained
+        How many suffering flows have no known cause.
+    """
+
+    groups: tuple[CauseGroup, ...]
+    unexplained: int
+
+    @property
+    def main(self) -> CauseGroup | None:
+        """The largest group; None where more flows have no known cause."""
+        if not self.groups or self.unexplained > self.groups[0].count:
+            return None
+        return self.groups[0]
+
+
+@cached_on_record
+def find_causes(result: Record) -> Causes:
+    """Find the cause for every suffering flow; on a street, for the worst flow of each home."""
+    homes = gather_homes(result)
+    found = [home.worst for home in homes] if homes else judge_flows(result)
+    suffering = [own for own in found if own.suffers]
+    if not suffering:
+        return Causes((), 0)
+    flows = {(row["flow"], row["direction"]): row for row in result.flows.to_dicts()}
+    routes = _Routes(result)
+    channels = [state for state in gather_channels(result) if state.is_full]
+    groups: dict[tuple[Place, str, str], list[DelayCause]] = {}
+    for own in suffering:
+        cause = _find_cause(own, flows, routes, channels)
+        if cause:
+            key = (cause.place, cause.link, cause.direction)
+            groups.setdefault(key, []).append(cause)
+    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
+    known = sum(map(len, groups.values()))
+    return Causes(
+        tuple(CauseGroup(*key, tuple(causes)) for key, causes in ordered), len(suffering) - known
+    )
+
+
+def _find_cause(
+    own: FlowQuality,
+    flows: Mapping[tuple[str, str], Mapping[str, Any]],
+    routes: _Routes,
+    channels: list[ChannelState],
+) -> DelayCause | None:
+    is_lost = own.symptom == "lost"
+    way = own.direction or _find_way(own.flow, flows, is_lost=is_lost)
+    row = flows.get((own.flow, way))
+    if row is None:
+        return None
+    queue = routes.find_queue(own.flow, row, is_lost=is_lost)
+    if queue is None:
+        return None
+    place = classify(queue, _measure_wait(row, queue), channels, is_lost=is_lost)
+    if place is None:
+        return None
+    return DelayCause(own.flow, place, queue["queue"], queue["link"], queue["direction"], is_lost)
+
+
+def _find_way(
+    flow: str, flows: Mapping[tuple[str, str], Mapping[str, Any]], *, is_lost: bool
+) -> str:
+    """Find the direction in which a flow waits longest (95th percentile), or loses most."""
+    by = "loss_ratio" if is_lost else "delay_p95_ns"
+    values = {way: _read(flows[flow, way], by) for way in ("up", "down") if (flow, way) in flows}
+    return max(values, key=lambda way: values[way]) if values else ""
+
+
+def _read(row: Mapping[str, Any], column: str) -> float:
+    value = row[column]
+    return 0.0 if value is None or math.isnan(value) else float(value)
+
+
+class _Routes:
+    """Finds the queue that a flow's packets wait in, by the host that it belongs to."""
+
+    def __init__(self, result: Record) -> None:
+        self._result = result
+        scenario = result.manifest.get("scenario", {})
+        self._flows = scenario.get("flow", {})
+        self._hosts = scenario.get("host", {})
+        links = list(scenario.get("link", {}))
+        self._only = links if len(links) == 1 else []
+        self._queues: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for row in weigh_queues(result).to_dicts():
+            place = row["queue"].rpartition(".")[0]
+            self._queues.setdefault((place, row["direction"]), []).append(row)
+
+    def find_queue(
+        self, flow: str, row: Mapping[str, Any], *, is_lost: bool
+    ) -> dict[str, Any] | None:
+        """Find the queue that harms a flow's packets most, of those on their way in one direction.
+
+        A modem with several service flows is represented by the queue whose delay is nearest to the
+        flow's; of the queues of an aggregate it is known which sent the flow's packets.
+        """
+        found = []
+        used = find_queue_of(self._result, flow, row["direction"])
+        for place in self._list_places(flow):
+            alike = self._queues.get((place, row["direction"]), [])
+            alike = [own for own in alike if own["queue"] == used] or alike
+            felt = _read(row, "delay_p95_ns")
+            found += sorted(alike, key=lambda own: abs(_read(own, "delay_p95_ns") - felt))[:1]
+        by = "lost_ratio" if is_lost else "delay_p95_ns"
+        return max(found, key=lambda own: _read(own, by)) if found else None
+
+    def _list_places(self, flow: str) -> Iterator[str]:
+        """Give the links and modems on a flow's way; the flow's number picks one of many modems."""
+        name, _, number = flow.rpartition(".")
+        if not number.isdecimal() or name not in self._flows:
+            name, number = flow, ""
+        host = self._hosts.get(self._flows.get(name, {}).get("host", ""), {})
+        for place in host.get("via") or self._only:
+            yield str(place)
+            if number:
+                yield f"{place}.{number}"
+
+
+def _measure_wait(flow: Mapping[str, Any], queue: Mapping[str, Any]) -> float:
+    """Give how long 1 packet in 20 of a flow waits in a queue, ns.
+
+    A flow can wait longer than the queue's own 95th percentile, where many packets of other flows
+    wait less. Then the wait is the variation of the flow's delay, at most the queue's 99th
+    percentile.
+    """
+    varies = _read(flow, "delay_p95_ns") - _read(flow, "delay_min_ns")
+    return max(_read(queue, "delay_p95_ns"), min(varies, _read(queue, "delay_p99_ns")))
+
+
+def classify(
+    queue: Mapping[str, Any], wait: float, channels: list[ChannelState], *, is_lost: bool
+) -> Place | None:
+    """Say what the packets in a queue wait for; None where they hardly wait and few are lost.
+
+    Parameters
+    ----------
+    queue
+        The queue's row, as ``weigh_queues`` gives it.
+    wait
+        How long the packets wait, ns.
+    channels
+        The full channels.
+    """
+    used = _read(queue, "utilisation")
+    if not is_lost and wait <= SHORT_WAIT:
+        return None
+    if is_lost and not queue["lost"]:
+        return None
+    is_behind = any(state.serves(queue["link"], queue["direction"]) for state in channels)
+    if is_behind and used <= OWN_RATE:
+        return Place.CHANNEL
+    if (
+        used <= FULL
+        and queue["standing_ratio"] <= STANDING_TIME
+        and count_collided(queue) >= MANY_COLLIDE
+    ):
+        return Place.CONTENTION
+    is_long = wait > LONG_WAIT or queue["standing_ratio"] > STANDING_TIME
+    if is_long or _read(queue, "lost_ratio") > LOSSY_SHARE or (is_lost and queue["lost"]):
+        return Place.QUEUE
+    return None
+
+
+def count_collided(queue: Mapping[str, Any]) -> float:
+    """Give the share of a cable upstream queue's contention requests that collided, or 0."""
+    asked = queue["requests_contention"]
+    return queue["collisions"] / asked if asked else 0.0
+
+
+def pick_rows(queues: pl.DataFrame, group: CauseGroup | None) -> pl.DataFrame:
+    """Give the rows of the queues in which a group of the suffering flows wait."""
+    import polars as pl
+
+    return queues.filter(pl.col("queue").is_in(group.queues if group else []))

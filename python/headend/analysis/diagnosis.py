@@ -1,0 +1,380 @@
+"""What is wrong with a run: finders of the facts of ``analysis/facts.py``, and their order.
+
+A new fact is a dataclass there, a finder here that yields it, and its sentences in
+``wording/facts.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from headend.analysis import facts
+from headend.analysis.bottleneck import find_bottleneck
+from headend.analysis.causes import Causes, Place, find_causes
+from headend.analysis.channels import ChannelState, gather_channels
+from headend.analysis.collisions import find_meetings
+from headend.analysis.contention import find_waits_for_grants
+from headend.analysis.facts import Action, Diagnosis, Fact, Remedy
+from headend.analysis.flow_groups import FlowGroup, gather_groups
+from headend.analysis.lateness import find_emulation, is_open_loop, is_trustworthy
+from headend.analysis.modem_tlvs import find_tlvs
+from headend.analysis.quality import FlowQuality, judge_flows
+from headend.analysis.queue_state import QueueState, describe_queue, find_passing, is_asleep
+from headend.analysis.queues import (
+    FULL,
+    LONG_WAIT,
+    LOSSY_SHARE,
+    OWN_RATE,
+    SHORT_WAIT,
+    STANDING_TIME,
+    STOOD_AT_TIMES,
+    name_queue_key,
+)
+from headend.analysis.sanctions import (
+    find_kept_out,
+    find_low_latency,
+    find_marking,
+    find_sanctioned,
+)
+from headend.analysis.throttling import find_throttled
+from headend.engine.description import REAL, describe, find_queue
+from headend.results.record import Record, cached_on_record
+
+#: From this share of late packets on, a standing queue's fact has it.
+MANY_LATE = 0.05
+
+#: One-way delay from which a conversation is no longer easy (ITU-T G.114), ns.
+LONG_WAY = 150e6
+
+#: Share of its limit from which that is what ends a queue's growth.
+AT_ITS_LIMIT = 0.8
+
+
+@dataclass(frozen=True)
+class Case:
+    """What finders look at: a run, and what was found out before.
+
+    Parameters
+    ----------
+    groups
+        Flows, and groups of flows as one, those with the worst grade first.
+    suffering
+        Those of them of which a member suffers.
+    symptoms
+        What those who suffer suffer from, as far as that can be told: ``late``, ``lost``.
+    queue
+        The queue that the run is judged by.
+    channels
+        The full ones.
+    """
+
+    record: Record
+    groups: Sequence[FlowGroup]
+    suffering: Sequence[FlowGroup]
+    symptoms: frozenset[str]
+    queue: QueueState | None
+    channels: Sequence[ChannelState]
+    causes: Causes
+
+    @property
+    def worst(self) -> FlowQuality | None:
+        """The flow that suffers most; None where none does."""
+        return self.suffering[0].worst if self.suffering else None
+
+    def find_channel(self, queue: QueueState) -> ChannelState | None:
+        """Find the full channel that a queue waits for; None where it waits for its own rate."""
+        if (queue.utilisation or 0.0) > OWN_RATE:
+            return None
+        served = (state for state in self.channels if state.serves(queue.link, queue.direction))
+        return next(served, None)
+
+
+@cached_on_record
+def open_case(record: Record) -> Case:
+    """Gather what finders look at."""
+    groups = gather_groups(judge_flows(record), worst_first=True)
+    suffering = [group for group in groups if group.grades and group.worst.suffers]
+    flows = [flow for group in suffering for flow in group.findings if flow.suffers]
+    name = find_bottleneck(record)
+    return Case(
+        record,
+        groups,
+        suffering,
+        frozenset(flow.symptom for flow in flows if flow.symptom),
+        describe_queue(record, name) if name else None,
+        [state for state in gather_channels(record) if state.is_full],
+        find_causes(record) if suffering else Causes((), 0),
+    )
+
+
+@cached_on_record
+def diagnose(record: Record) -> Diagnosis:
+    """Find what is wrong with a run."""
+    case = open_case(record)
+    found = [fact for find in FINDERS for fact in find(case)]
+    return Diagnosis(tuple(found), tuple(find_main_causes(case)))
+
+
+def find_reservations(record: Record) -> Iterator[Fact]:
+    """Find what to know before any number of a run is believed."""
+    emulation = find_emulation(record) or {}
+    if not is_trustworthy(record):
+        yield facts.Untrustworthy(emulation["lateness"])
+    if is_open_loop(record):
+        yield facts.OpenLoop(tuple(emulation.get("changed") or ()))
+    if emulation.get("equal") is False:
+        yield facts.UnequalReplay()
+
+
+def _find_partial(case: Case) -> Iterator[Fact]:
+    manifest = case.record.manifest
+    if case.record.is_partial:
+        yield facts.Partial(manifest["simulated_ns"], manifest["duration_ns"])
+
+
+def find_nothing(record: Record) -> Iterator[Fact]:
+    """Find that nothing arrived, and whether that is for want of packets."""
+    if record.summary["packets_delivered"][0]:
+        return
+    if sent := int(record.flows["packets_sent"].sum()):
+        import polars.selectors as cs
+
+        lost = record.flows.select(cs.starts_with("discarded_")).sum().sum_horizontal().sum()
+        yield facts.NothingDelivered(sent, int(lost))
+        return
+    # The customers' hosts that are real: those with a flow of real programs.
+    hosts = [
+        str(flow.get("host", name))
+        for name, flow in record.manifest["scenario"].get("flow", {}).items()
+        if (own := flow.get("application")) == REAL or (isinstance(own, dict) and REAL in own)
+    ]
+    own = record.flows.filter(application=REAL)["flow"]
+    yield facts.NothingSent(tuple(hosts or dict.fromkeys(own)))
+
+
+def _find_path_loss(case: Case) -> Iterator[Fact]:
+    """Find whose packets the path lost; what queues dropped is not among them."""
+    shares = {own.label: max(f.path_loss_ratio for f in own.findings) for own in case.groups}
+    if lossy := {label: share for label, share in shares.items() if share}:
+        yield facts.PathLoss(lossy, frozenset(own.label for own in case.groups if own.is_group))
+
+
+def _find_queue(case: Case) -> Iterator[Fact]:
+    """Find what the queue had to do with what those who suffer felt."""
+    record, queue, main = case.record, case.queue, case.causes.main
+    if queue is None:
+        return
+    yield facts.QueueUse(queue)
+    if meetings := find_meetings(record, queue.queue):
+        key = name_queue_key(record, queue.queue) or ""
+        yield facts.Collisions(tuple(meetings), queue.discipline, key)
+    if main and main.place is Place.CONTENTION and queue.queue in main.queues:
+        yield find_waits_for_grants(record, queue.link)
+    elif channel := case.find_channel(queue):
+        yield _describe_shortage(record, queue, channel)
+    else:
+        yield from find_symptoms(case, queue, is_alone=False)
+    if record.bottleneck not in (None, queue.queue):
+        other = describe_queue(record, str(record.bottleneck))
+        yield facts.OtherBottleneck(str(record.bottleneck), other.delay_p50_ns if other else None)
+    yield from find_low_latency(record, queue.queue)
+
+
+#: In the order in which their facts are told.
+FINDERS: Sequence[Callable[[Case], Iterable[Fact]]] = (
+    lambda case: find_reservations(case.record),
+    _find_partial,
+    lambda case: find_nothing(case.record),
+    _find_path_loss,
+    lambda case: map(facts.FullChannel, case.channels),
+    _find_queue,
+)
+
+
+def find_symptoms(case: Case, queue: QueueState, *, is_alone: bool = True) -> Iterator[Fact]:
+    """Find what a queue did to those who use it, the worst alone.
+
+    Parameters
+    ----------
+    is_alone
+        Whether it is left out that the queue slowed senders down.
+    """
+    suffers, is_lost = bool(case.suffering), case.symptoms == {"lost"}
+    median, slow = queue.delay_p50_ns or 0.0, queue.delay_p99_ns or 0.0
+    passing, is_full = find_passing(case.record, queue), (queue.utilisation or 0.0) > FULL
+    is_rare = slow > LONG_WAIT and not is_lost
+    slowed = [] if is_alone else list(_find_throttled(case.record, queue))
+    if queue.standing_ratio > STANDING_TIME:
+        yield _describe_standing(case, queue, passing)
+    elif queue.lost_ratio > LOSSY_SHARE and case.symptoms != {"late"}:
+        yield _describe_losses(queue, suffers=suffers, is_felt="lost" in case.symptoms)
+        yield from slowed
+    elif queue.standing_ratio > STOOD_AT_TIMES or median > LONG_WAIT:
+        waits = suffers and not is_lost
+        remedies = find_remedies(case, queue) if waits else ()
+        yield facts.QueueAtTimes(queue, passing, waits, median <= SHORT_WAIT, remedies=remedies)
+    elif is_full and (median > SHORT_WAIT or not (suffers or is_rare)):
+        yield _describe_full_line(case, queue, passing)
+    elif is_rare and (is_full or "late" in case.symptoms or (suffers and is_alone)):
+        # A transfer feels it too, though it cannot be told whether by delay or loss.
+        remedies = find_remedies(case, queue) if suffers else ()
+        yield facts.RareWaits(queue, passing, suffers, is_full, remedies=remedies)
+    elif slowed and not is_full:
+        yield from slowed
+    elif worst := case.worst:
+        is_long = (worst.delay_p50_ns or 0.0) > LONG_WAY and slow < LONG_WAIT
+        long = facts.LongPath(worst.flow, worst.delay_p50_ns or 0.0, is_full)
+        look = (Remedy(Action.LOOK_ELSEWHERE),)
+        yield long if is_long else facts.Unexplained(is_full, remedies=look)
+    else:
+        yield facts.SpareLine(queue)
+
+
+def _describe_standing(case: Case, queue: QueueState, passing: str) -> Fact:
+    worst, suffers = case.worst, bool(case.suffering)
+    late = (worst.late_ratio or 0.0) if worst and worst.direction else 0.0
+    flow = worst.flow if worst and late > MANY_LATE else ""
+    remedies = find_remedies(case, queue) if suffers or not passing else ()
+    is_only = len(case.suffering) == 1
+    return facts.StandingQueue(queue, passing, suffers, flow, late, is_only, remedies=remedies)
+
+
+def _describe_losses(queue: QueueState, *, suffers: bool, is_felt: bool) -> Fact:
+    """Describe a queue's losses: TCP sends again what it lost, and slows down for it."""
+    action = None
+    if suffers and queue.is_tcps and is_felt:
+        action = Action.FLOW_QUEUES
+    elif suffers and queue.reason == "overlimit" and not queue.is_tcps:
+        action = Action.LESS_LOAD
+    remedies = (Remedy(action, queue.queue, queue=queue),) if action else ()
+    return facts.LossyQueue(queue, suffers, is_felt, remedies=remedies)
+
+
+def _describe_full_line(case: Case, queue: QueueState, passing: str) -> Fact:
+    is_bound = find_queue(queue.discipline).governor == "bound"
+    is_sawtooth = is_bound and queue.is_tcps and queue.reason == "overlimit"
+    is_long, suffers = (queue.delay_p50_ns or 0.0) > SHORT_WAIT, bool(case.suffering)
+    remedies = find_remedies(case, queue) if is_long else ()
+    return facts.FullLine(queue, passing, suffers, is_long, is_sawtooth, remedies=remedies)
+
+
+def _describe_shortage(record: Record, queue: QueueState, channel: ChannelState) -> Fact:
+    """Describe what a queue can and cannot do about the full channel that it waits for."""
+    stands, shorter = queue.standing_ratio > STANDING_TIME, shorten(record, queue)
+    # Where senders slow down, the queue decides how long packets wait for the channel.
+    helps = stands and queue.is_tcps and shorter.action is Action.ADD_AQM
+    path, value = (shorter.path, shorter.value) if helps else ("", "")
+    capacity = Remedy(Action.MORE_CAPACITY, channel.channel, path, value)
+    remedies = (capacity, shorter) if stands else (capacity,)
+    return facts.WaitsForChannel(queue, channel, stands, remedies=remedies)
+
+
+def _find_throttled(record: Record, queue: QueueState) -> Iterator[Fact]:
+    """Find the senders that a queue slowed down while its line was idle."""
+    if senders := find_throttled(record, queue.queue):
+        action = Action.RAISE_LIMIT if senders.by_limit else Action.RAISE_TARGET
+        is_too_small = bool(queue.room_ns and queue.room_ns < senders.rtt_ns)
+        remedy = Remedy(action, queue.queue, queue=queue)
+        yield facts.ThrottledSenders(queue, senders, is_too_small, remedies=(remedy,))
+
+
+def find_remedies(case: Case, queue: QueueState) -> tuple[Remedy, ...]:
+    """Find what may help against waits: first what helps the flow that suffers most."""
+    marking = find_marking(case.record, queue.queue, case.worst) if case.worst else None
+    shorter = shorten(case.record, queue)
+    return (marking, shorter) if marking else (shorter,)
+
+
+def shorten(record: Record, queue: QueueState) -> Remedy:
+    """Propose how to shorten a long queue, by what its law did."""
+    about, key = find_queue(queue.discipline), name_queue_key(record, queue.queue)
+    tlvs = find_tlvs(record, queue.link, queue.direction)
+
+    def propose(action: Action, inner: str = "", value: str = "") -> Remedy:
+        path = f"{key}{inner}" if key else ""
+        return Remedy(action, queue.queue, path, value, queue, tlvs.buffer, tlvs.aqm)
+
+    if about.governor in ("bound", "nothing"):
+        links = record.manifest["scenario"].get("link", {})
+        is_cable = "docsis" in links.get(queue.link.split(".")[0], {})
+        law = "docsis_pie" if is_cable and queue.direction == "up" else "fq_codel"
+        return propose(Action.ADD_AQM, value=law)
+    if about.governor == "chosen_law":
+        law_key = f".{queue.discipline}.{about.law_key}"
+        return propose(Action.CHOOSE_LAW, law_key, "codel" if about.law_key else "")
+    limit = f".{queue.discipline}.limit"
+    if not queue.by_law + queue.marked:
+        return propose(Action.WAKE_AQM if is_asleep(queue) else Action.CHECK_AQM, limit)
+    if not queue.is_tcps:
+        return propose(Action.SLOW_SENDERS)
+    # One that does not get its rate holds packets for longer than its limit takes at that rate.
+    filled = (queue.delay_p99_ns or 0.0) / (queue.room_ns or math.inf)
+    is_at_limit = AT_ITS_LIMIT <= filled <= 1 / AT_ITS_LIMIT
+    return propose(Action.LOWER_LIMIT if is_at_limit else Action.TUNE_AQM, limit)
+
+
+def find_main_causes(case: Case) -> Iterable[Fact]:
+    """Find why the flows that suffer do so; where none does, describe the line."""
+    record, worst, queue = case.record, case.worst, case.queue
+    if worst and (reason := _find_bar(record, worst)):
+        return [facts.Barred(worst.flow, reason)]
+    if worst and worst.path_loss_ratio > 0.5 * (worst.loss_ratio or math.inf):
+        return [facts.LossyPath(worst.flow, worst.path_loss_ratio)]
+    if queue is None:
+        return []
+    if worst and (sanctioned := find_sanctioned(record, worst)):
+        return [sanctioned]
+    main = case.causes.main
+    if main and queue.queue in main.queues:
+        return [_describe_main(case, queue)]
+    if channel := case.find_channel(queue):
+        return [_describe_shortage(record, queue, channel)]
+    if worst:
+        return find_symptoms(case, queue)
+    kept_out = find_kept_out(record, queue.queue)
+    return [*([kept_out] if kept_out else []), describe_line(case, queue)]
+
+
+def _find_bar(record: Record, worst: FlowQuality) -> str:
+    """Name the reason why most packets of a flow did not arrive, where no queue dropped them."""
+    rows = record.flows.filter(flow=worst.flow)
+    sent, arrived = (int(rows[name].sum()) for name in ("packets_sent", "packets_delivered"))
+    reasons = [reason for reason in describe().reasons.values() if reason.barred]
+    counts = {reason.barred: int(rows[reason.column].sum()) for reason in reasons}
+    barred = max(counts, key=counts.__getitem__)
+    return barred if counts[barred] > sent / 2 and arrived < sent / 2 else ""
+
+
+def _describe_main(case: Case, queue: QueueState) -> Fact:
+    """Describe the cause that most of the suffering flows share, and the others with it."""
+    groups, channels = case.causes.groups, case.channels
+    waits = {
+        group.link: find_waits_for_grants(case.record, group.link)
+        for group in groups
+        if group.place is Place.CONTENTION
+    }
+    first = groups[0]
+    if first.place is Place.CONTENTION:
+        main: Fact = waits[first.link]
+    elif first.place is Place.CHANNEL:
+        full = next(own for own in channels if own.serves(first.link, first.direction))
+        main = _describe_shortage(case.record, queue, full)
+    else:
+        main = next(find_symptoms(case, queue))
+    is_several = len(groups) > 1 or case.causes.unexplained
+    return facts.SeveralCauses(main, groups, waits, case.causes.unexplained) if is_several else main
+
+
+def describe_line(case: Case, queue: QueueState) -> Fact:
+    """Describe the line where nobody suffered: how full it was, and how long packets waited."""
+    passing = find_passing(case.record, queue)
+    if queue.standing_ratio > STANDING_TIME:
+        return _describe_standing(case, queue, passing)
+    for throttled in _find_throttled(case.record, queue):
+        return throttled
+    if queue.lost_ratio > LOSSY_SHARE:
+        return _describe_losses(queue, suffers=False, is_felt=False)
+    is_full = (queue.utilisation or 0.0) > FULL
+    return _describe_full_line(case, queue, passing) if is_full else facts.SpareLine(queue)

@@ -1,0 +1,75 @@
+"""The numbers by which a flow can be graded, each with what it is and how it is written."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from headend.text.quantity import Kind, format_quantity
+
+#: Numbers below this are scores such as a MOS: one decimal is enough for them.
+FEW_DECIMALS = 10
+
+
+@dataclass(frozen=True)
+class KeyFigure:
+    """One number by which a flow can be graded.
+
+    Parameters
+    ----------
+    about
+        The number's meaning, such as ``median page load time``.
+    value
+        The value in the base unit of its kind; None where it was not measured.
+    kind
+        What it measures.
+    before, after
+        Words around the number, such as ``MOS`` before it or ``late`` after it.
+    is_rising
+        Whether a larger value is better.
+    told
+        The text in place of a missing number, such as ``no answer``.
+    """
+
+    about: str
+    value: float | None = None
+    kind: Kind = "time"
+    before: str = ""
+    after: str = ""
+    is_rising: bool = False
+    told: str = ""
+
+    def surround(self, text: str) -> str:
+        """Put the words before and after the number around another text."""
+        return " ".join(filter(None, [self.before, text, self.after]))
+
+    def write(self) -> str:
+        """Write it with its unit, or say why there is none.
+
+        Examples
+        --------
+        >>> KeyFigure("frames late", 0.05, "ratio", after="late").write()
+        '5 % late'
+        """
+        if self.value is None or math.isnan(self.value):
+            return self.told
+        return self.surround(write_value(self.value, self.kind))
+
+
+def write_value(value: float, kind: Kind) -> str:
+    """Write the value of a key_figure: a score with one decimal, all else with three digits.
+
+    Examples
+    --------
+    >>> write_value(4.36, "number"), write_value(0.05, "ratio")
+    ('4.4', '5 %')
+    """
+    if kind == "number" and abs(value) < FEW_DECIMALS:
+        return f"{value:.1f}"
+    return format_quantity(value, kind)
+
+
+def read_number(value: Any) -> float | None:
+    """Give a number, or None for what does not exist."""
+    return None if value is None or math.isnan(value) else float(value)

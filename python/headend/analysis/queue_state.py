@@ -1,0 +1,217 @@
+"""Where a queue stood: its delays, losses and room, and who lost packets in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headend.analysis.bottleneck import find_shared_bottleneck
+from headend.analysis.key_figure import read_number
+from headend.analysis.queues import (
+    LONG_WAIT,
+    LOSSY_SHARE,
+    STANDING_TIME,
+    STOOD_AT_TIMES,
+    locate_key,
+    weigh_queues,
+)
+from headend.engine.columns import MIXED
+from headend.engine.description import Reason, describe, find_queue, list_discards
+from headend.scenario.groups import find_groups
+from headend.scenario.parameters import find_value
+
+if TYPE_CHECKING:
+    from headend.results.record import Record
+
+#: Share of its buffer up to which DOCSIS-PIE sleeps (RFC 8034).
+SLEEPS_TO = 1 / 3
+
+#: Share of its limit from which that is what ends a queue's growth.
+AT_ITS_LIMIT = 0.8
+
+
+@dataclass(frozen=True)
+class QueueState:
+    """Where a queue stood. Delays in ns.
+
+    Parameters
+    ----------
+    alike
+        How many queues there are of its group, itself included.
+    by_law
+        Of the discarded packets, those that its law dropped early.
+    overflowed
+        Of them, those for which it had no room.
+    reason
+        Why most of those packets were discarded that were.
+    standing_ratio
+        Share of the time in which it stood: in which a packet in it had waited for more than 50 ms.
+    standing
+        How many of them stood for most of the time.
+    room_ns
+        How long its limit in bytes takes at its rate; None where it has none.
+    filled_ratio
+        Share of that limit which its longest backlog took; None where it has none.
+    is_tcps
+        Whether most of what was discarded or marked for its reasons, in its direction, was TCP's.
+    """
+
+    queue: str
+    link: str
+    direction: str
+    discipline: str
+    rate_bps: float
+    delay_p50_ns: float | None
+    delay_p99_ns: float | None
+    standing_ratio: float
+    utilisation: float | None
+    discarded: int
+    lost_ratio: float
+    marked: int
+    by_law: int = 0
+    overflowed: int = 0
+    reason: str = ""
+    alike: int = 1
+    standing: int = 0
+    room_ns: float | None = None
+    filled_ratio: float | None = None
+    is_tcps: bool = False
+
+
+def describe_queue(result: Record, name: str) -> QueueState | None:
+    """Describe a queue, if it had packets."""
+    import polars as pl
+
+    queues = weigh_queues(result)
+    rows = queues.filter(pl.col("queue") == name)
+    if rows.is_empty():
+        return None
+    row = rows.row(0, named=True)
+    limit, rate = _read_limit(row), read_number(row["rate_bps"])
+    longest = read_number(row["backlog_max_bytes"])
+    group = find_groups(queues["queue"]).get(name)
+    # Of its tier: others of its group have another rate.
+    tier = pl.col("rate_bps") == row["rate_bps"]
+    alike = queues.filter(pl.col("queue").is_in(group.members) & tier) if group else rows
+    return QueueState(
+        queue=row["queue"],
+        link=row["link"],
+        direction=row["direction"],
+        discipline=row["discipline"],
+        rate_bps=row["rate_bps"],
+        delay_p50_ns=read_number(row["delay_p50_ns"]),
+        delay_p99_ns=read_number(row["delay_p99_ns"]),
+        standing_ratio=row["standing_ratio"],
+        utilisation=read_number(row["utilisation"]),
+        discarded=row["lost"],
+        lost_ratio=row["lost_ratio"],
+        marked=row["marked"],
+        by_law=sum(row[name] for name in list_discards("share", "law")),
+        overflowed=row["discarded_overlimit"],
+        reason=_find_reason(row),
+        alike=alike.height,
+        standing=int((alike["standing_ratio"] > STANDING_TIME).sum()),
+        room_ns=limit * 8e9 / rate if limit is not None and rate else None,
+        filled_ratio=longest / limit if limit and longest is not None else None,
+        is_tcps=_is_tcps(result, row),
+    )
+
+
+def _read_limit(row: Mapping[str, Any]) -> float | None:
+    """Give a queue's limit in bytes; None where it has none."""
+    limit = read_number(row["limit_bytes"])
+    return None if limit is None or math.isinf(limit) else limit
+
+
+def _is_tcps(result: Record, row: Mapping[str, Any]) -> bool:
+    """Say whether TCP loses the packets, or has them marked; which queue did it is not known."""
+    import polars as pl
+
+    reasons = [reason.column for reason in _list_reasons() if row[reason.column]]
+    reasons += ["marked"] if row["marked"] else []
+    if not reasons:
+        return False
+    counts = result.flows.filter(pl.col("direction") == row["direction"]).select(
+        "flow", "transport", count=pl.sum_horizontal(reasons)
+    )
+    tcp = sum(
+        count * _find_share_of_tcp(result, flow, transport, row["direction"])
+        for flow, transport, count in counts.iter_rows()
+        if count
+    )
+    return bool(2 * tcp > counts["count"].sum())
+
+
+def _find_share_of_tcp(result: Record, flow: str, transport: str, way: str) -> float:
+    """Give the share of TCP in what a flow lost, or had marked; a host's connections tell."""
+    if transport != MIXED:
+        return float(transport == "tcp")
+    lost: dict[str, int] = dict.fromkeys(("tcp", "other"), 0)
+    columns = ("protocol", f"discarded_{way}", f"marked_{way}")
+    for protocol, *counts in result.real_flows.filter(flow=flow).select(columns).iter_rows():
+        lost["tcp" if protocol == "tcp" else "other"] += sum(counts)
+    return lost["tcp"] / max(sum(lost.values()), 1)
+
+
+def _list_reasons() -> list[Reason]:
+    """List the reasons for which queues lose packets."""
+    return [reason for reason in describe().reasons.values() if reason.look]
+
+
+def _find_reason(row: Mapping[str, Any]) -> str:
+    """Find the reason for most of a queue's losses; none where it lost nothing."""
+    counts = {reason.name: row[reason.column] for reason in _list_reasons()}
+    reason = max(counts, key=counts.__getitem__)
+    return reason if counts[reason] else ""
+
+
+def describe_shared_queue(results: Sequence[Record]) -> list[QueueState | None]:
+    """Describe the one queue that runs are compared by, in each of them."""
+    name = find_shared_bottleneck(results)
+    return [describe_queue(result, name) if name else None for result in results]
+
+
+def does_harm(queue: QueueState) -> bool:
+    """Say whether a queue is long or lossy enough to be felt."""
+    is_long = queue.standing_ratio > STOOD_AT_TIMES or (queue.delay_p99_ns or 0.0) > LONG_WAIT
+    return is_long or queue.lost_ratio > LOSSY_SHARE
+
+
+def find_passing(result: Record, queue: QueueState) -> str:
+    """Say which packets pass others in a queue, as the end of a sentence; or nothing."""
+    passing = find_queue(queue.discipline).lets_pass
+    return "" if not passing or _is_one_band(result, queue) else passing
+
+
+def _is_one_band(result: Record, queue: QueueState) -> bool:
+    """Say whether all packets of a strict-priority queue are in one band: none passes another."""
+    key = locate_key(result, queue.queue)
+    if queue.discipline != "strict_priority" or key is None:
+        return False
+    scenario = result.manifest["scenario"]
+    own = f"{key}.strict_priority.bands"
+    bands = find_value(scenario, own)
+    if not bands:
+        return False
+    dscps = {flow.get("dscp", 0) for flow in scenario.get("flow", {}).values()}
+    # The empty band takes what no other names.
+    rest = bands.index([])
+    used = {
+        next((place for place, band in enumerate(bands) if dscp in band), rest) for dscp in dscps
+    }
+    # What flows of other lines say of themselves is left out: the engine warns of bands to which
+    # nothing comes here.
+    warned = [
+        place
+        for place in used - {rest}
+        if any(text.startswith((f"{own}: ", f"{own}[{place}]: ")) for text in result.warnings)
+    ]
+    return len(used.difference(warned)) <= 1
+
+
+def is_asleep(queue: QueueState) -> bool:
+    """Say whether a queue's law did nothing because it begins only at some fill of the buffer."""
+    is_low = queue.filled_ratio is not None and queue.filled_ratio < SLEEPS_TO
+    return queue.discipline == "docsis_pie" and is_low

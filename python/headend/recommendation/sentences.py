@@ -1,0 +1,488 @@
+"""What a recommendation says: the answer with its matrix, and three sentences for each tier."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from headend.analysis.criteria import Condition, Criteria
+from headend.analysis.grading import Grade
+from headend.analysis.measures import MeasureValues
+from headend.analysis.ranking import Choice, Feasibility
+from headend.recommendation.candidate import DEFAULT_TARGET, UNMANAGED, Candidate, Feature
+from headend.recommendation.deciding import Decision
+from headend.recommendation.tier import Tier
+from headend.sweeps.naming import write_mean, write_operators
+from headend.text.quantity import format_quantity
+from headend.text.wording import capitalise, join_names, list_names, write_count
+from headend.wording.answer import Answer, ask
+from headend.wording.table import Cell, Row, Table, make_matrix
+
+#: The name of the figure that shows why.
+TRADE_OFF = "trade-off"
+
+#: The heading of the column of today's settings where no file says what they are.
+UNKNOWN = "unmanaged"
+
+#: The most tiers that the question names.
+MOST_ASKED = 4
+
+#: What a single seed says of the interval.
+_SINGLE = "one seed has no interval, and more seeds give one"
+
+#: The most names in a list of a sentence.
+MOST_NAMED = 3
+
+
+# Quantities and conditions.
+
+#: Metrics whose names say too little: as a sentence names them, and as a cell does.
+_METRICS = {
+    "mos": ("MOS", "MOS"),
+    "missed": ("packets late", "late"),
+    "frames_late": ("frames late", "late"),
+    "page_load_time": ("load time", ""),
+    "goodput": ("rate", ""),
+}
+
+_TERM = re.compile(r"(.+?)\.([a-z_]+)(?:\.(mean|min|max|count|p[0-9]+))?")
+
+
+def name_term(text: str) -> str:
+    """Name a quantity in words.
+
+    Examples
+    --------
+    >>> name_term("call.mos.p5"), name_term("page.page_load_time.p50"), name_term(
+    ...     "cable.up.delay.p95"
+    ... )
+    ('call MOS (5th percentile)', 'page load time (median)', 'cable.up delay (95th percentile)')
+    >>> name_term("game.missed.mean"), name_term("upload.goodput / backup.goodput")
+    ('game packets late', 'upload rate / backup rate')
+    """
+    if "/" in text:
+        return " / ".join(name_term(part.strip()) for part in text.split("/"))
+    match = _TERM.fullmatch(text)
+    if match is None:
+        return text
+    subject, metric, statistic = match.groups()
+    words, _ = _METRICS.get(metric, (metric.replace("_", " "), ""))
+    named = {"p50": "median", "p999": "99.9th percentile", "mean": "", None: ""}
+    statistic = named.get(statistic, re.sub(r"^p(\d+)$", r"\1th percentile", statistic or ""))
+    return f"{subject} {words}{f' ({statistic})' if statistic else ''}"
+
+
+def name_condition(condition: Condition) -> str:
+    """Write a condition in words, with its bound as it was written.
+
+    Examples
+    --------
+    >>> from headend.analysis.criteria import read_preferences
+    >>> name_condition(read_preferences(["call.mos.p5 >= 4.0"], {}).constraints[0])
+    'call MOS (5th percentile) ≥ 4.0'
+    """
+    return f"{name_term(condition.term.text)} {_write_bound(condition)}"
+
+
+def _write_bound(condition: Condition) -> str:
+    bound = condition.text.rpartition(condition.operator)[2].strip()
+    return write_operators(f"{condition.operator} {bound}")
+
+
+def _join_conditions(wish: Criteria) -> str:
+    return join_names([name_condition(one) for one in wish.constraints])
+
+
+def name_objective(wish: Criteria) -> str:
+    """Name what there should be most or least of, such as ``highest upload rate``; or nothing."""
+    if wish.objective is None:
+        return ""
+    return f"{'highest' if wish.higher_is_better else 'lowest'} {name_term(wish.objective.text)}"
+
+
+def _write_value(decision: Decision, term: str, setting: int) -> str:
+    """Write a term's name and its mean with the interval."""
+    return f"{name_term(term)} {write_mean(decision.terms[term], setting)}"
+
+
+def _write_objective(decision: Decision, setting: int) -> str:
+    objective = decision.criteria.objective
+    return _write_value(decision, objective.text, setting) if objective else ""
+
+
+def _write_plain(measured: MeasureValues, setting: int) -> str:
+    """Write a mean without its interval; a dash where there is none."""
+    if setting not in measured.estimates:
+        return "–"
+    mean = measured.estimates[setting].mean
+    return format_quantity(float(f"{mean:.3g}"), measured.info.kind)
+
+
+def _write_worst(decision: Decision, setting: int) -> str:
+    """Write the value of the condition that a setting misses most, without its statistic."""
+    term = decision.find_decisive(setting).term.text
+    match, name = _TERM.fullmatch(term), name_term(term)
+    if match and "/" not in term:
+        words = _METRICS.get(match[2], ("", match[2].replace("_", " ")))[1]
+        name = f"{match[1]} {words}".strip()
+    return f"{name} {_write_plain(decision.terms[term], setting)}"
+
+
+# Tiers and settings.
+
+
+def join_tiers(decisions: Sequence[Decision]) -> str:
+    """List tiers in a sentence, a common unit once: ``5 and 10 Mbit/s``, ``bronze and gold``."""
+    names = [decision.tier.name for decision in decisions]
+    units = {name.partition(" ")[2] for name in names}
+    if len(units) == 1 and units != {""} and all(name[0].isdigit() for name in names):
+        names = [*(name.partition(" ")[0] for name in names[:-1]), names[-1]]
+    return join_names(names)
+
+
+def _name(decision: Decision, setting: int) -> str:
+    """Name a setting in a list, whose commas are not its own."""
+    return decision.find(setting).label.replace(", ", " + ")
+
+
+def _list_settings(decision: Decision, settings: Sequence[int]) -> str:
+    """List settings in a sentence; of many, the first ones."""
+    names = [_name(decision, own) for own in settings]
+    return join_names(names) if len(names) <= MOST_NAMED else list_names(names, MOST_NAMED)
+
+
+def advise(tier: Tier, candidate: Candidate) -> str:
+    """Say what to set, as an imperative sentence without its full stop."""
+    target, buffer = candidate.target or DEFAULT_TARGET, ""
+    if candidate.size:
+        drained = candidate.size * 1024 * 8 / tier.upstream
+        time = format_quantity(float(f"{drained:.2g}") * 1e9, "time")
+        rate = format_quantity(tier.upstream, "rate")
+        buffer = f"a target buffer of {candidate.size} KiB ({time} at {rate})"
+    if candidate.feature is Feature.TODAY:
+        return "Leave the line as it is"
+    if candidate.feature is Feature.BUFFER_CONTROL:
+        return f"Set {buffer}{' and the AQM off' if tier.is_docsis31 else ''}"
+    if candidate.feature is Feature.LOW_LATENCY:
+        classic = f", with AQM {target} ms in the classic queue" if candidate.target else ""
+        return (
+            f"Turn low latency on{classic}; only packets that are marked DSCP 45, DSCP 46 or ECT(1)"
+            " gain by it"
+        )
+    today = (tier.today or {}).get("upstream", {})
+    is_on = not today.get("aqm_disabled") and "docsis_pie" in today.get("queue", "docsis_pie")
+    verb = "Leave" if tier.is_docsis31 and is_on else "Turn"
+    if tier.is_docsis31 and not (candidate.target or buffer):
+        return f"{verb} the AQM on with its defaults (DOCSIS-PIE, a target of {target} ms)"
+    limited = f" and {buffer}" if buffer else ""
+    return f"{verb} the AQM on (DOCSIS-PIE) with a target of {target} ms{limited}"
+
+
+# The answer.
+
+
+def answer_recommendation(title: str, decisions: Sequence[Decision]) -> Answer:
+    """Answer what the tiers shall have."""
+    number = len(decisions)
+    which = f"these {number} tiers"
+    if number <= MOST_ASKED:
+        which = f"the tier{'s' if number > 1 else ''} {join_tiers(decisions)}"
+    question = ask(title, f"What buffer and AQM shall {which} have?")
+    sentences = filter(None, [_describe_recommended(decisions), _describe_rest(decisions)])
+    return Answer(question, tuple(sentences), draw_matrix(decisions), TRADE_OFF)
+
+
+def _describe_recommended(decisions: Sequence[Decision]) -> str:
+    """Name what is recommended, equal tiers together, and where more seeds may change that."""
+    found: dict[str, list[Decision]] = {}
+    for decision in decisions:
+        if decision.recommended:
+            found.setdefault(_name(decision, decision.recommended), []).append(decision)
+    if not found:
+        return ""
+    text = f"{'; '.join(f'{join_tiers(own)}: {label}' for label, own in found.items())}."
+    rivalled = [decision for decision in decisions if decision.rival]
+    if not rivalled:
+        return text
+    return f"{text} At {join_tiers(rivalled)} this is provisional: more seeds may change it."
+
+
+def _describe_rest(decisions: Sequence[Decision]) -> str:
+    """Say where nothing is recommended, and what comes nearest; else what all settings meet."""
+    parts = []
+    for standing in (Feasibility.FAILS, Feasibility.UNDECIDED, Feasibility.MISSING):
+        own = [one for one in decisions if not one.recommended and one.chosen.standing is standing]
+        if own:
+            parts.append(_describe_group(own))
+    if parts:
+        return f"{capitalise('; '.join(parts))}."
+    wish = decisions[0].criteria
+    best = f"the {name_objective(wish)}, within 5 % of the best" if wish.objective else ""
+    if not wish.constraints:
+        return f"This has {best}." if best else ""
+    verb = "holds" if len(wish.constraints) == 1 else "hold"
+    return f"{capitalise(_join_conditions(wish))} {verb}{f', with {best}' if best else ''}."
+
+
+def _describe_group(decisions: Sequence[Decision]) -> str:
+    """Say of tiers that all fail, or are all undecided, what comes nearest at the first of them."""
+    first, tiers = decisions[0], join_tiers(decisions)
+    setting, standing = first.chosen.setting, first.chosen.standing
+    if set(first.standings.values()) == {Feasibility.MISSING}:
+        return f"at {tiers} no setting has a result"
+    if setting is None:
+        return f"at {tiers}: {_describe_unmeasured(first).rstrip('.')}"
+    label, at = _name(first, setting), f" at {first.tier.name}" if len(decisions) > 1 else ""
+    missed = _describe_misses(first, setting)
+    if standing is Feasibility.UNDECIDED:
+        return f"at {tiers} more seeds are needed: with {label}{at}, {missed}"
+    return f"at {tiers} no setting meets all conditions, and {label}{at} comes nearest: {missed}"
+
+
+def _describe_misses(decision: Decision, setting: int) -> str:
+    """Say which conditions a setting misses, with its values and by how much."""
+    texts = []
+    for condition in decision.list_missed(setting):
+        term, miss = condition.term, decision.find_miss(condition, setting)
+        if miss is None:
+            texts.append(f"{name_term(term.text)} has no value")
+            continue
+        by = ""
+        if miss > 0:
+            kind = decision.terms[term.text].info.kind
+            if len(term.measures) > 1:
+                kind = "number"
+            size = format_quantity(float(f"{miss:.3g}"), kind)
+            if kind == "ratio":
+                size = f"{miss * 100:.3g} percentage points"
+            by = f"; it misses that by {size}"
+        value = _write_value(decision, term.text, setting)
+        texts.append(f"{value}, not {_write_bound(condition)}{by}")
+    return join_names(texts)
+
+
+# The matrix.
+
+
+def draw_matrix(decisions: Sequence[Decision]) -> Table:
+    """Draw the table of tiers and features: the best setting of each, and whether it holds."""
+    features = [own for own in Feature if any(own in decision.bests for decision in decisions)]
+    headings = {own: own.words for own in features}
+    if all(decision.tier.today is None for decision in decisions):
+        headings[Feature.TODAY] = UNKNOWN  # what no file says of today is an unmanaged buffer
+    rows = [
+        Row(
+            decision.tier.name,
+            tuple(
+                _draw_cell(decision, decision.bests[own], headings[own])
+                if own in decision.bests
+                else None
+                for own in features
+            ),
+        )
+        for decision in decisions
+    ]
+    return make_matrix(headings.values(), rows, "tier", _explain_cells(decisions))
+
+
+def _draw_cell(decision: Decision, best: Choice, heading: str) -> Cell:
+    """Draw the best setting of a feature."""
+    setting = best.setting
+    if setting is None:
+        return Cell("", Grade.NONE, "no result")
+    number = _shorten(decision.find(setting).label, heading)
+    is_chosen = setting == decision.chosen.setting
+    if best.standing is Feasibility.HOLDS:
+        word = "recommended" if setting == decision.recommended else "holds"
+        gained = _write_plain(decision.objective, setting) if decision.objective else ""
+        return Cell(number, Grade.GOOD, word, gained, is_chosen=word == "recommended")
+    grade, word = (Grade.POOR, "nearest") if is_chosen else (Grade.BAD, "fails")
+    if best.standing is Feasibility.UNDECIDED:
+        grade, word = Grade.FAIR, "undecided"
+    return Cell(number, grade, word, _write_worst(decision, setting))
+
+
+def _shorten(label: str, heading: str) -> str:
+    """Leave out what the heading of the column says.
+
+    Examples
+    --------
+    >>> _shorten("buffer 32 KiB", "Buffer Control"), _shorten("AQM 10 ms, buffer 64 KiB", "AQM")
+    ('32 KiB', '10 ms, buffer 64 KiB')
+    >>> _shorten("low latency", "low latency"), _shorten("low latency, AQM 15 ms", "low latency")
+    ('on', 'on, AQM 15 ms')
+    >>> _shorten("no AQM, 250 ms", "unmanaged"), _shorten("no AQM, 250 ms", "today")
+    ('250 ms', 'no AQM, 250 ms')
+    """
+    if heading == Feature.LOW_LATENCY.words:
+        return label.replace(heading, "on", 1)
+    starts = {UNKNOWN: "no AQM, ", Feature.BUFFER_CONTROL.words: "buffer ", "AQM": "AQM "}
+    return label.removeprefix(starts.get(heading, ""))
+
+
+def _explain_cells(decisions: Sequence[Decision]) -> str:
+    """Say what the words of the cells mean."""
+    standings = {best.standing for decision in decisions for best in decision.bests.values()}
+    wish, parts = decisions[0].criteria, []
+    if wish.constraints:
+        is_single = decisions[0].seeds < 2
+        over = "by one seed, without an interval" if is_single else "over the whole 95 % interval"
+        part = f"A setting holds if it meets every condition {over}"
+        if Feasibility.UNDECIDED in standings:
+            part += "; it is undecided if it does over a part of it"
+        parts.append(part)
+        if not all(decision.recommended for decision in decisions):
+            parts.append(f"Conditions: {_join_conditions(wish)}")
+    part = "Each cell has the best setting of its column"
+    if wish.objective:
+        part += f", with its {name_term(wish.objective.text)}"
+    if Feasibility.FAILS in standings:
+        part += ", or with the condition that it misses most"
+    return f"{'. '.join([*parts, part])}."
+
+
+# A tier.
+
+
+def describe_tier(decision: Decision) -> tuple[str, str, str]:
+    """Say what a tier shall have and why, what that costs, and how sure it is."""
+    setting = decision.recommended
+    if setting is None:
+        return _describe_nothing(decision)
+    return (
+        _describe_choice(decision, setting),
+        _describe_cost(decision, setting),
+        _describe_certainty(decision, setting),
+    )
+
+
+def _describe_choice(decision: Decision, setting: int) -> str:
+    """Say what to set and why."""
+    advice, label = advise(decision.tier, decision.find(setting)), _name(decision, setting)
+    wish, tried, number = decision.criteria, len(decision.chosen.among), len(decision.holding)
+    if number == 1:
+        does = "meets all conditions" if wish.constraints else "has a result"
+        which = f"Of {tried} settings, it alone {does}"
+        if tried == 1:
+            which = f"It is the only setting that was tried, and {does}"
+        value = f", with {_write_objective(decision, setting)}" if wish.objective else ""
+        return f"{advice}. {which}{value}."
+    if not wish.constraints:
+        which = f"{tried} settings were tried"
+    elif number == tried:
+        which = f"All {tried} settings meet all conditions"
+    else:
+        which = f"{number} of {tried} settings meet all conditions"
+    if wish.objective is None:
+        is_buffer = decision.find(setting).feature is Feature.BUFFER_CONTROL
+        reason = "is the smallest buffer" if is_buffer else "has the least to set"
+        return f"{advice}. {which}; {label} {reason}."
+    value = write_mean(decision.terms[wish.objective.text], setting)
+    best = f"{label} has the {name_objective(wish)}"
+    if not decision.chosen.ties:
+        return f"{advice}. {which}; {best}, {value}."
+    ties = _list_settings(decision, decision.chosen.ties)
+    return f"{advice}. {which}; {best}, within 5 % of the best: {value}. As good: {ties}."
+
+
+def _describe_cost(decision: Decision, setting: int) -> str:
+    """Say who gains and who pays against today's setting, and what another feature gives."""
+    parts, today = [], decision.today
+    if today == setting:
+        parts.append("It is what the line has today")
+    elif today is not None:
+        before = "today"
+        if decision.tier.today is None:
+            before = f"a modem with a buffer of {UNMANAGED} and no AQM"
+        changes = []
+        for word, terms in zip(
+            ("better", "worse"), decision.list_changes(setting, today), strict=True
+        ):
+            values = [
+                f"{name_term(own)} {_write_plain(decision.terms[own], today)} →"
+                f" {_write_plain(decision.terms[own], setting)}"
+                for own in terms
+            ]
+            changes.append(f"{word}: {join_names(values)}" if values else f"nobody is {word} off")
+        parts.append(f"Against {before}, {'; '.join(changes)}")
+    if unasked := [_write_value(decision, own, setting) for own in decision.unasked]:
+        parts.append(f"No condition asks for {join_names(unasked)}")
+    if other := decision.alternative:
+        parts.append(
+            f"Without {decision.find(setting).feature.words}, {_name(decision, other)} meets all"
+            f" conditions, with {_write_objective(decision, other)}"
+        )
+    return f"{'. '.join(parts)}." if parts else ""
+
+
+def _describe_certainty(decision: Decision, setting: int) -> str:
+    """Say how sure the recommendation is: the tightest condition, and what more seeds decide."""
+    parts = [write_count(decision.seeds, "seed")]
+    if decision.criteria.constraints:
+        condition = decision.find_decisive(setting)
+        value = write_mean(decision.terms[condition.term.text], setting)
+        name = name_condition(condition)
+        parts.append(f"{name} is the condition with the least to spare, at {value}")
+    if decision.seeds < 2:
+        parts.append(_SINGLE)
+    if larger := decision.too_large:
+        label, worst = _name(decision, larger), _write_worst(decision, larger)
+        parts.append(f"the next size, {label}, fails: {worst}")
+    if decision.is_lax:
+        parts.append("every setting holds, so the conditions do not tell settings apart")
+    text = f"How sure: {'; '.join(parts)}."
+    if rival := decision.rival:
+        return (
+            f"{text} More seeds may change this: {_name(decision, rival)} meets all conditions in"
+            f" the mean, with {_write_objective(decision, rival)}."
+        )
+    if undecided := decision.undecided:
+        verb = f"hold{'s' if len(undecided) == 1 else ''}"
+        settings = _list_settings(decision, undecided)
+        return f"{text} More seeds would decide whether {settings} {verb} too."
+    return text
+
+
+def _describe_nothing(decision: Decision) -> tuple[str, str, str]:
+    """Say that nothing is recommended, what comes nearest, and what stands in the way."""
+    setting, number = decision.chosen.setting, len(decision.chosen.among)
+    if setting is None:
+        return _describe_unmeasured(decision), "", ""
+    label, missed = _name(decision, setting), _describe_misses(decision, setting)
+    more = _SINGLE if decision.seeds < 2 else "more seeds narrow the intervals"
+    certainty = f"How sure: {write_count(decision.seeds, 'seed')}; {more}."
+    if decision.chosen.standing is Feasibility.UNDECIDED:
+        return (
+            f"Nothing is recommended yet: with {label} all means meet the conditions, but not the"
+            f" whole 95 % interval of {missed}.",
+            f"More seeds decide it, such as --seeds {2 * decision.seeds}: what was run is kept.",
+            certainty,
+        )
+    out_of_reach = [
+        f"{name_condition(condition)} (best:"
+        f" {write_mean(decision.terms[condition.term.text], best)} with {_name(decision, best)})"
+        for condition, best in decision.out_of_reach
+    ]
+    obstacle = "Each condition holds with some setting, but no setting meets all of them."
+    if out_of_reach:
+        obstacle = f"No setting meets {join_names(out_of_reach)}."
+    first = (
+        f"Nothing is recommended: none of {number} settings meets all conditions, and {label}"
+        f" comes nearest, with {missed}."
+    )
+    return first, obstacle, certainty
+
+
+def _describe_unmeasured(decision: Decision) -> str:
+    """Say that nothing can be recommended, since nothing was measured of what must hold."""
+    missing = [name_term(own) for own in decision.unmeasured]
+    if not missing:
+        return (
+            f"Nothing can be recommended: none of {len(decision.chosen.among)} settings has a value"
+            " of all that must hold."
+        )
+    verb = "has" if len(missing) == 1 else "have"
+    return (
+        f"Nothing can be recommended: {join_names(missing)} {verb} no value in any run; a longer"
+        " duration may give one."
+    )

@@ -1,0 +1,1 @@
+"""Facts in words: sentences about what was found, and tables of it."""

@@ -1,0 +1,185 @@
+"""Sentences about low latency: who uses its queues, whom protection redirected; and its table."""
+
+from __future__ import annotations
+
+from headend.analysis import facts
+from headend.analysis.facts import Action, Remedy
+from headend.analysis.low_latency import Aggregate, AggregateFlow
+from headend.analysis.sanctions import NON_QUEUE_BUILDING
+from headend.text.wording import join_names, list_names
+from headend.wording.quantities import count, number, rate, share, time
+
+#: Flows that a sentence names at most.
+MOST_NAMED = 4
+
+#: What a row of a table of an aggregate's flows has; see `write_flow`.
+COLUMNS = (
+    "flow",
+    "packets",
+    "sanctioned",
+    "CE",
+    "classic",
+    "first at",
+    "top score",
+    "reordered",
+)
+
+
+def write_flow(flow: AggregateFlow, *, is_protected: bool) -> tuple[str, ...]:
+    """Write a flow's row of a table with the columns ``COLUMNS``.
+
+    Parameters
+    ----------
+    is_protected
+        Whether queue protection is on. The columns of queue protection have a dash where it is off.
+    """
+    sanctioned, first, score, reordered = "–", "–", "–", "–"
+    if is_protected and flow.judged:
+        sanctioned = number(flow.sanctioned)
+        if flow.sanctioned:
+            sanctioned += f" ({share(flow.sanctioned_ratio)})"
+        first = "–" if flow.first_sanction_ns is None else time(flow.first_sanction_ns)
+        score, reordered = time(flow.score_max_ns), number(flow.reordered)
+    marked = "–" if flow.marked_ratio is None else share(flow.marked_ratio)
+    sent = number(flow.packets), sanctioned, marked, number(flow.classic_packets)
+    return (flow.label, *sent, first, score, reordered)
+
+
+def explain_columns(one: Aggregate) -> str:
+    """Explain the columns of the table of an aggregate's flows."""
+    told = (
+        f"Packets: those that the low-latency queue {one.low} sent. CE: the share of them that"
+        f" carried a mark. Classic: the flow's packets that the classic queue {one.classic} sent."
+    )
+    if not one.is_protected:
+        return f"{told} Queue protection is off."
+    allowed = ""
+    if one.score_threshold_ns is not None:
+        allowed = (
+            f": at the latency threshold a score of {time(one.score_threshold_ns)} is allowed, and"
+            " less the longer the queue is"
+        )
+    return f"{told} Sanctioned: those that queue protection sent to the classic queue{allowed}."
+
+
+def full_unused(fact: facts.LowLatencyUnused) -> str:
+    """Say that nobody uses the queue, and who would."""
+    return (
+        f"No packet was sent to the low-latency queue {fact.low}: it takes what its classifiers"
+        " match, by default ECT(1) and CE (L4S senders) and DSCP 45 and 46."
+    )
+
+
+def _name_flows(names: list[str]) -> str:
+    return join_names(names) if len(names) <= MOST_NAMED else list_names(names, MOST_NAMED)
+
+
+def full_use(fact: facts.LowLatencyUse) -> str:
+    """Say who uses the queue, how long packets wait there and beside it, and what is marked."""
+    one = fact.aggregate
+    is_one = len(one.users) == 1 and len(one.users[0].members) == 1
+    told = (
+        f"{_name_flows([flow.label for flow in one.users])} {'uses' if is_one else 'use'} the"
+        f" low-latency queue {one.low}"
+    )
+    if one.low_p50_ns is not None:
+        told += (
+            f", which held packets {time(one.low_p50_ns)} at the median and"
+            f" {time(one.low_p99_ns)} at the 99th percentile"
+        )
+        if one.classic_p50_ns is not None:
+            told += (
+                f" ({one.classic}, the classic queue beside it, {time(one.classic_p50_ns)} and"
+                f" {time(one.classic_p99_ns)})"
+            )
+    if one.marked_ratio:
+        told += f"; {share(one.marked_ratio)} of its packets left it with a CE mark"
+    elif one.users[0].packets:
+        told += "; none of its packets carried a CE mark"
+    if one.is_protected and not one.sanctioned:
+        told += "; queue protection redirected none"
+    return f"{told}."
+
+
+def full_sanctions(fact: facts.Sanctions) -> list[str]:
+    """Say of whom queue protection redirected packets, since when, why, and what to do."""
+    one, flow, since = fact.aggregate, fact.flow, ""
+    if fact.since_warmup:
+        since = " from the end of the warm-up on"
+    elif flow.first_sanction_ns is not None:
+        since = f", the first at {time(flow.first_sanction_ns)}"
+    score = f"its queuing score reached {time(flow.score_max_ns)}"
+    if one.score_threshold_ns is not None:
+        score += f", where {time(one.score_threshold_ns)} are allowed"
+    told = (
+        f"Queue protection sent {number(flow.sanctioned)} of {flow.label}'s {number(flow.judged)}"
+        f" packets ({share(flow.sanctioned_ratio)}) to the classic queue {one.classic}{since}:"
+        f" {score}."
+    )
+    if fact.is_burst:
+        return [f"{told} Only bursts of it were redirected."]
+    drain = f", which drains at {rate(one.drain_bps)}" if one.drain_bps else ""
+    remedy = advise(fact.remedies[0])
+    sentences = [
+        told,
+        f"What a flow sends while the queue is long enough to be marked raises its score{drain},"
+        f" and {flow.label} sent on faster than that: {remedy[0].lower()}{remedy[1:]}",
+    ]
+    if fact.crowding is not None:
+        others = [own.label for own in one.flows if own.classic_packets and own is not flow]
+        sentences.append(
+            f"In that queue, {share(fact.crowding)} of the packets sent are {flow.label}'s:"
+            f" {_name_flows(others)} got the rest."
+        )
+    if flow.reordered:
+        sentences.append(
+            f"{number(flow.reordered)} packets of {flow.label} left after packets that had come"
+            " later: the two queues do not keep their order."
+        )
+    return sentences
+
+
+def full_more(fact: facts.MoreSanctions) -> str:
+    """Say of how many more queue protection redirected packets."""
+    if fact.flows:
+        return f"It redirected packets of {count(fact.flows, 'more flow')}."
+    more = count(fact.aggregates, "more aggregate")
+    return f"Queue protection sent packets to the classic queue in {more}."
+
+
+def advise(remedy: Remedy) -> str:
+    """Say in a sentence what to change for a flow that low latency serves badly."""
+    if remedy.action is Action.RAISE_THRESHOLD:
+        tries = f" (`--set {remedy.path}=…`)" if remedy.path else ""
+        return (
+            f"Smaller bursts, or a higher score threshold{tries}, keep it in the low-latency queue."
+        )
+    if remedy.action is Action.USE_CLASSIC:
+        return (
+            "Traffic that does not slow down for marks belongs in the classic queue, without ECT(1)"
+            f" and without DSCP {NON_QUEUE_BUILDING}."
+        )
+    return (
+        f"Marked as traffic that builds no queue, {remedy.subject}'s packets use the low-latency"
+        f" queue: try `--set {remedy.setting}`."
+    )
+
+
+def brief_sanctioned(fact: facts.SanctionedFlow) -> str:
+    """Say which share of a flow's packets protection redirects, and how long they wait then."""
+    one = fact.aggregate
+    told = (
+        f"queue protection sends {share(round(fact.sanctioned_ratio, 2))} of {fact.flow}'s packets"
+        f" to the classic queue {one.classic}"
+    )
+    wait = one.classic_p50_ns
+    return told if wait is None else f"{told}, where packets wait {time(wait)}"
+
+
+def brief_kept_out(fact: facts.KeptOut) -> str:
+    """Say whom queue protection keeps out of the low-latency queue."""
+    more = f" and of {fact.more} more" if fact.more else ""
+    return (
+        f"queue protection sends {share(round(fact.sanctioned_ratio, 2))} of {fact.flow}'s"
+        f" packets{more} to the classic queue"
+    )

@@ -1,0 +1,299 @@
+"""The answer of one run: which flows suffer, how badly, why, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from headend.analysis.diagnosis import diagnose, find_nothing, find_reservations, open_case
+from headend.analysis.facts import Diagnosis
+from headend.analysis.flow_groups import FlowGroup
+from headend.analysis.grading import Grade
+from headend.analysis.quality import FlowQuality
+from headend.analysis.queue_state import QueueState
+from headend.analysis.street import Home, gather_homes, name_homes
+from headend.engine.description import REAL
+from headend.engine.description import describe as describe_engine
+from headend.text.wording import capitalise, join_names, list_names
+from headend.wording.answer import Answer, ask
+from headend.wording.facts import advise, describe_facts, summarize_facts
+from headend.wording.flows import describe_experience
+from headend.wording.quantities import rate, share, time
+from headend.wording.table import Cell, Row, Table, make_matrix
+
+if TYPE_CHECKING:
+    from headend.results.record import Record
+
+#: A sentence of more characters than this names fewer flows.
+LONGEST_SENTENCE = 160
+
+#: Flows that a question names at most.
+MOST_ASKED = 3
+
+#: Stands before the delay of one direction.
+WAYS = {"up": "↑ ", "down": "↓ "}
+
+#: What explains these.
+WAYS_NOTE = "↑ up, ↓ down: the one-way delay of the slower direction."
+
+
+def answer_run(record: Record) -> Answer:
+    """Give the first screen of one run."""
+    case, homes = open_case(record), gather_homes(record)
+    groups = case.groups
+    question = ask(record.title, ask_of_people(groups, case.queue))
+    caveats = describe_facts(find_reservations(record))
+    if nothing := describe_facts(find_nothing(record)):
+        return Answer(question, (*caveats, *nothing), lay_out_people(groups))
+    diagnosis = diagnose(record)
+    sentences = _write_sentences(groups, case.suffering, diagnosis, homes)
+    figure = _choose_figure(record, groups, diagnosis, has_street=bool(homes))
+    return Answer(question, (*caveats, *filter(None, sentences)), lay_out_people(groups), figure)
+
+
+def ask_of_people(groups: Sequence[FlowGroup], queue: QueueState | None) -> str:
+    """Write a question that names the flows on the line."""
+    judged = sorted(group.label for group in groups if group.grades)
+    others = sorted(group.label for group in groups if not group.grades)
+    line = f" on {rate(queue.rate_bps)}" if queue else ""
+    asked = judged or others
+    if not asked:
+        return "What happens on this line?"
+    verb = "does" if len(asked) == 1 and "×" not in asked[0] else "do"
+    if not judged:
+        return f"What {verb} {_list_few(others)} get{line}?"
+    beside = f" beside {_list_few(others)}" if others else ""
+    return f"How {verb} {_list_few(judged)} fare{beside}{line}?"
+
+
+def _list_few(names: Sequence[str]) -> str:
+    return join_names(names) if len(names) <= MOST_ASKED + 1 else list_names(names, MOST_ASKED)
+
+
+def _write_sentences(
+    groups: Sequence[FlowGroup],
+    suffering: Sequence[FlowGroup],
+    diagnosis: Diagnosis,
+    homes: list[Home],
+) -> tuple[str, str]:
+    """Say how flows fare and why, then what to change or which flows fare well."""
+    judged = [group for group in groups if group.grades]
+    reason, advice = summarize_facts(diagnosis.causes), advise(diagnosis.remedy)
+    if suffering:
+        first = _fit(lambda most: _describe_suffering(suffering, judged, homes, most), reason)
+        return first, advice or _describe_well(judged, suffering)
+    fair = [group for group in judged if group.worst.grade is Grade.FAIR]
+    if fair:
+        return _fit(
+            lambda most: f"Nobody suffers, but {_describe_fates(fair, most)}", reason
+        ), advice
+    first = _fit(lambda most: _describe_all(groups, judged, most))
+    # Advice stands in one sentence with the cause.
+    if reason and advice:
+        return first, f"{capitalise(reason)}; {advice[0].lower()}{advice[1:]}"
+    return first, f"{capitalise(reason)}." if reason else ""
+
+
+def _fit(write: Callable[[int], str], reason: str = "") -> str:
+    """Write a sentence that names up to three flows, as many as keep it short."""
+    for most in (3, 2, 1):
+        sentence = f"{capitalise(write(most))}{f': {reason}' if reason else ''}."
+        if len(sentence) <= LONGEST_SENTENCE:
+            break
+    return sentence
+
+
+def _describe_suffering(
+    suffering: Sequence[FlowGroup], judged: Sequence[FlowGroup], homes: list[Home], most: int
+) -> str:
+    """Say which flows suffer, by name, or by their number where groups suffer."""
+    groups = [group for group in suffering if group.is_group]
+    if len(suffering) > 1 and groups:
+        count = sum(group.suffering for group in suffering)
+        of = sum(len(group.findings) for group in judged)
+        what, worst = "people", suffering[0].worst
+        if homes:
+            what, of = name_homes(homes), len(homes)
+            count = sum(home.worst.suffers for home in homes)
+        return f"{count} of {of} {what} suffer, {worst.flow} most ({worst.number})"
+    return _describe_fates(suffering, most)
+
+
+def _describe_fates(groups: Sequence[FlowGroup], most: int) -> str:
+    """Say how each of some flows fares; those beyond the limit are counted."""
+    told = [_describe_fate(group) for group in groups[:most]]
+    more = len(groups) - len(told)
+    if more:
+        told.append(f"{more} more {'is' if more == 1 else 'are'} no better")
+    return join_names(told)
+
+
+def _describe_fate(group: FlowGroup) -> str:
+    worst = group.worst
+    if not group.is_group:
+        return f"{worst.flow} is {worst.word} ({worst.number})"
+    alike = group.suffering or sum(own.grade is worst.grade for own in group.findings)
+    word = "suffer" if worst.suffers else f"are {worst.word}"
+    return f"{alike} of {len(group.findings)} {group.name} {word} (worst: {worst.number})"
+
+
+def _describe_well(judged: Sequence[FlowGroup], suffering: Sequence[FlowGroup]) -> str:
+    """Name the flows that do not suffer, where there is no advice."""
+    fine = [group for group in judged if group not in suffering]
+    if not fine:
+        return ""
+    told = [f"{group.label} ({group.worst.number})" for group in fine]
+    return _fit(lambda most: f"well enough: {list_names(told, most)}")
+
+
+def _describe_fine(judged: Sequence[FlowGroup], most: int) -> str:
+    """Say that all are well, with the number of each flow and the worst of each group."""
+    if len(judged) == 1 and not judged[0].is_group:
+        return _describe_fate(judged[0])
+    told = [
+        f"{group.label} ({'worst: ' if group.is_group else ''}{group.worst.number})"
+        for group in judged
+    ]
+    return f"everybody is well: {list_names(told, most)}"
+
+
+def _describe_all(groups: Sequence[FlowGroup], judged: Sequence[FlowGroup], most: int) -> str:
+    """Say that all are well, and what transfers get where the sentence has room for it."""
+    others = [group for group in groups if not group.grades]
+    if not judged:
+        return _describe_rates(others, most)
+    told = _describe_fine(judged, most)
+    return f"{told}; {_describe_rates(others, most)}" if others and most > 1 else told
+
+
+def _describe_rates(groups: Sequence[FlowGroup], most: int) -> str:
+    """Say what transfers get; for two, give the ratio of their rates."""
+    got = sorted((group for group in groups if group.goodput_bps), key=lambda own: -own.goodput_bps)
+    if not got:
+        return f"{list_names([group.label for group in groups], most)} received nothing"
+    if len(groups) == 1 and groups[0].worst.application == REAL and not groups[0].is_group:
+        return f"{groups[0].label} gets {describe_experience(groups[0].worst)}"
+    if len(got) == 1:
+        return f"{got[0].label} {'get' if got[0].is_group else 'gets'} {_write_rate(got[0])}"
+    first, last = got[0], got[-1]
+    is_simple = len(got) == 2 and not first.is_group and not last.is_group
+    if is_simple and not any(own.worst.is_both_ways for own in got):
+        ratio = first.goodput_bps / last.goodput_bps
+        more = f"{ratio:.1f} times as much as" if ratio >= 1.1 else "as much as"
+        rates = f"{first.worst.number} and {last.worst.number}"
+        return f"{first.label} gets {more} {last.label} ({rates})"
+    told = [f"{group.label} {_write_rate(group)}" for group in got]
+    return f"goodput: {list_names(told, most)}"
+
+
+def _write_rate(group: FlowGroup) -> str:
+    if group.worst.application == REAL and not group.is_group:
+        return group.worst.number
+    got = rate(group.goodput_bps)
+    return f"{got} together, {_write_range(group)}" if group.is_group else got
+
+
+def _write_range(group: FlowGroup) -> str:
+    """Give the lowest and the highest rate of a group's members."""
+    rates = [own.goodput_bps or 0.0 for own in group.findings]
+    return f"each {rate(min(rates))} to {rate(max(rates))}"
+
+
+def lay_out_people(groups: Sequence[FlowGroup]) -> Table | None:
+    """Lay out the flows: how each fares, then delay and loss; None where there is no flow."""
+    if not groups:
+        return None
+    return make_matrix(
+        ("what they get", "delay p95", "lost"),
+        tuple(Row(group.label, _write_row(group)) for group in groups),
+        note=explain_numbers(groups),
+    )
+
+
+def _write_row(group: FlowGroup) -> tuple[Cell | None, ...]:
+    delays = [own.delay_p95_ns for own in group.findings]
+    losses = [own.loss_ratio for own in group.findings]
+    up_to = "up to " if group.is_group else ""
+    way = WAYS.get(group.worst.delay_direction, "")
+    return (
+        _write_fate(group),
+        _write_plain(delays, time, up_to or way),
+        _write_plain(losses, share, up_to),
+    )
+
+
+def _write_plain(
+    values: Iterable[float | None], write: Callable[[float], str], before: str
+) -> Cell | None:
+    most = max((value for value in values if value is not None), default=None)
+    if most is None:
+        return None
+    return Cell(f"{before if most else ''}{write(most)}")
+
+
+def _write_fate(group: FlowGroup) -> Cell:
+    worst = group.worst
+    if not group.is_group:
+        # What real programs do is unknown: their round trips stand beside their rate.
+        felt = worst.key_figures[1:] if worst.application == REAL else ()
+        return Cell(worst.number, worst.grade, worst.word, ", ".join(own.write() for own in felt))
+    if not group.grades:
+        together = f"{rate(group.goodput_bps)} together"
+        return Cell(together, note=_write_range(group))
+    words = _count_words(group.findings)
+    middle = f"{worst.flow}; {group.middle.number} in the middle"
+    return Cell(f"worst {worst.number}", worst.grade, words, middle)
+
+
+def _count_words(findings: Sequence[FlowQuality]) -> str:
+    """Count the members of a group by grade: ``12 good, 4 poor, 4 bad``."""
+    order = (Grade.GOOD, Grade.FAIR, Grade.POOR, Grade.BAD)
+    counts = [(sum(own.grade is grade for own in findings), grade) for grade in order]
+    return ", ".join(f"{count} {grade}" for count, grade in counts if count)
+
+
+def explain_numbers(groups: Sequence[FlowGroup]) -> str:
+    """Explain the number of each row, and of which direction the delay of real programs is."""
+    told = explain_meanings(
+        (group.name if group.is_group else group.label, group.worst.about)
+        for group in groups
+        if group.grades
+    )
+    ways = WAYS_NOTE if any(group.worst.delay_direction for group in groups) else ""
+    return " ".join(filter(None, (told, ways)))
+
+
+def explain_meanings(pairs: Iterable[tuple[str, str]]) -> str:
+    """Explain numbers in one sentence, from pairs of a flow's name and its number's meaning."""
+    meanings: dict[str, list[str]] = {}
+    for name, about in pairs:
+        if about:
+            meanings.setdefault(about, []).append(name)
+    told = [f"{list_names(names, 3)}: {about}" for about, names in meanings.items()]
+    return f"{capitalise('; '.join(told))}." if told else ""
+
+
+def _choose_figure(
+    record: Record, groups: Sequence[FlowGroup], diagnosis: Diagnosis, *, has_street: bool
+) -> str:
+    """Choose the figure that shows the cause, else that of the worst flow's measure."""
+    if not any(group.grades for group in groups):
+        if any(
+            group.worst.application == REAL and _has_round_trips(record, group) for group in groups
+        ):
+            return str(describe_engine().measures["rtt"].figure)
+        is_alone = len(groups) == 1 and not groups[0].is_group
+        has_windows = not record.connection_series.is_empty()
+        return "cwnd" if is_alone and has_windows else "rates"
+    shown_by = diagnosis.cause.figures if diagnosis.cause else ()
+    drawable = [name for name in shown_by if name != "street" or has_street]
+    if drawable:
+        return drawable[0]
+    measured = record.measures.filter(flow=groups[0].worst.flow)["measure"].to_list()
+    kinds = describe_engine().measures.values()
+    figures = {name: kind.figure for kind in kinds for name in kind.names}
+    return next((figure for name in measured if (figure := figures.get(name))), "delay")
+
+
+def _has_round_trips(record: Record, group: FlowGroup) -> bool:
+    return not record.measures.filter(flow=group.worst.flow, measure="rtt").is_empty()
