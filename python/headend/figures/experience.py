@@ -80,12 +80,9 @@ def draw_voice(results: Sequence[Record]) -> Figure | None:
 
 def draw_ping(results: Sequence[Record]) -> Figure | None:
     """Draw round-trip times over time."""
-    measure, title, scale = {"rtt": ""}, "round trip (ms)", vl.Scale(zero=True)
-    frames = {
-        result.label: _gather(_date_pings(result), measure, 1e-6, lost=True)
-        for result in _leave_groups_out(results)
-    }
-    lost = any(bool(frame["value"].is_nan().any()) for frame in frames.values() if len(frame))
+    title, scale = "round trip (ms)", vl.Scale(zero=True)
+    dated = [_date_pings(result) for result in _leave_groups_out(results)]
+    lost = any(result.samples.filter(measure="rtt")["value"].is_nan().any() for result in dated)
 
     def draw(rows: pl.DataFrame) -> vl.Chart:
         most = float(rows["value"].fill_nan(None).max() or 0)  # type: ignore[arg-type]
@@ -98,8 +95,9 @@ def draw_ping(results: Sequence[Record]) -> Figure | None:
         missing = rows.filter(pl.col("value").is_nan())
         return vl.layer(*layers, *([] if missing.is_empty() else [_draw_lost(missing, rows)]))
 
-    alone, left_out = lay_out(frames, draw, partial(order_flows, results))
-    panels, notes, left_out = _add_members(results, alone, left_out, measure, 1e-6, title, scale)
+    panels, over_time, notes, left_out = _draw_reports(
+        dated, {"rtt": ""}, 1e-6, title, scale, lost=True, draw=draw
+    )
     applications: set[str] = set()
     for result in results:
         trips = result.measures.filter(measure="rtt")
@@ -118,11 +116,11 @@ def draw_ping(results: Sequence[Record]) -> Figure | None:
     name = "Round trips" if REAL in applications else "Ping"
     return make_figure(
         "ping",
-        f"{name} over time" if alone else name,
+        f"{name}{over_time}",
         f"The round-trip time {subject.rstrip(',')}. Games need less than {GAMES_MS} ms; what lies"
         " above the lowest values is time in queues."
         f"{' A × at the bottom is a ping that was never answered.' if lost else ''}"
-        f"{notes}{note_seeds(results)}",
+        f"{notes}",
         panels,
         left_out,
     )
@@ -266,25 +264,6 @@ def _leave_groups_out(results: Sequence[Record]) -> list[Record]:
     ]
 
 
-def _add_members(
-    results: Sequence[Record],
-    alone: list[Panel],
-    left_out: str,
-    suffixes: Mapping[str, str],
-    factor: float,
-    title: str,
-    scale: vl.Scale,
-    *,
-    rising: bool = False,
-    marks: Sequence[tuple[float, str]] = (),
-) -> tuple[list[Panel], str, str]:
-    """Add the panels of groups by member, the note that explains them, and what is not drawn."""
-    members, more = draw_members(
-        results, suffixes, factor, title, scale, rising=rising, marks=marks
-    )
-    return [*alone, *members], MEMBERS_NOTE if members else "", left_out + more
-
-
 def _draw_reports(
     results: Sequence[Record],
     suffixes: Mapping[str, str],
@@ -293,29 +272,32 @@ def _draw_reports(
     scale: vl.Scale,
     *,
     line: bool = True,
+    lost: bool = False,
     rising: bool = False,
     marks: Sequence[tuple[float, str]] = (),
+    draw: Callable[[pl.DataFrame], vl.Chart] | None = None,
 ) -> tuple[list[Panel], str, str, str]:
     """Draw what applications report: over time, and of groups by member.
 
     With the panels come what the title ends with, notes for the explanation, and what is not drawn.
     """
     frames = {
-        result.label: _gather(result, suffixes, factor, line=line)
+        result.label: _gather(result, suffixes, factor, lost=lost, line=line)
         for result in _leave_groups_out(results)
     }
 
-    def draw(rows: pl.DataFrame) -> vl.Chart:
+    def draw_samples(rows: pl.DataFrame) -> vl.Chart:
         samples = _draw_samples(rows, title, scale, line=line)
         return vl.layer(samples, *mark_among(rows, marks, scale, x="time_s")) if marks else samples
 
-    alone, left_out = lay_out(frames, draw, partial(order_flows, results))
-    panels, notes, left_out = _add_members(
-        results, alone, left_out, suffixes, factor, title, scale, rising=rising, marks=marks
+    alone, left_out = lay_out(frames, draw or draw_samples, partial(order_flows, results))
+    members, more = draw_members(
+        results, suffixes, factor, title, scale, rising=rising, marks=marks
     )
+    notes = MEMBERS_NOTE if members else ""
     if alone and line:
         notes += note_seeds(results)
-    return panels, " over time" if alone else "", notes, left_out
+    return [*alone, *members], " over time" if alone else "", notes, left_out + more
 
 
 def _gather(
