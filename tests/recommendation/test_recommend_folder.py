@@ -30,9 +30,8 @@ from headend.recommendation.tier import Tier
 from headend.results.seal import read_seals, seal_page
 from headend.running.executor import Progress
 from headend.running.job import Job
-from headend.scenario.source import read_scenario
+from headend.scenario.source import read_scenario, write_toml
 from headend.scenario.subjects import Vocabulary
-from headend.scenario.writing import write_toml
 
 TABLES = ("results.parquet", "summary.parquet", "manifest.json")
 

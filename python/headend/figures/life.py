@@ -57,8 +57,8 @@ def draw_life(results: Sequence[Record]) -> Figure | None:
     if not lives:
         return None
     life = lives[0][1]
-    left_out = " ".join(
-        f"The wait was long: {_count(gap)} in its middle are left out, where the shade is."
+    left_out = "".join(
+        f" The wait was long: {_count(gap)} in its middle are left out, where the shade is."
         for _, life in lives
         for gap in life.gaps
     )
@@ -74,21 +74,18 @@ def draw_life(results: Sequence[Record]) -> Figure | None:
         " answered. A frame that is not answered is sent again after a backoff from twice the"
         " window."
     )
+    panels = [
+        Panel(label, _draw(life), f"life {label}") if len(lives) > 1 else Panel("", _draw(life))
+        for label, life in lives
+    ]
     return Figure(
         "life",
         f"Life of a packet of {life.flow}" if life.flow else "Life of a packet",
         "Time runs to the right, from when the packet was sent; each step has its time."
         + (loop if life.asks else "")
         + (air if life.contends else "")
-        + (f" {left_out}" if left_out else ""),
-        [
-            Panel(
-                "" if len(lives) == 1 else label,
-                _draw(life),
-                f"life {label}" if len(lives) > 1 else "",
-            )
-            for label, life in lives
-        ],
+        + left_out,
+        panels,
     )
 
 
@@ -198,11 +195,11 @@ def _count_digits(ticks: Sequence[float]) -> int:
 
 def _list_words(life: Life, height: dict[Lane, float], time: _Axis) -> pl.DataFrame:
     """Give each moment and gap a row below the lanes, the last on top: no line crosses words."""
-    asking = Lane.MODEM if life.asks else max(height)
+    lane = Lane.MODEM if life.asks and Lane.MODEM in height else max(height)
     cuts = [
         Moment(
             gap.from_ns,
-            asking if asking in height else max(height),
+            lane,
             f"⋯ {_count(gap)} until {time.write(gap.to_ns)} are left out",
             "others",
         )
@@ -228,22 +225,19 @@ def _draw_gaps(life: Life, time: _Axis, top: float, x: vl.X, y: Height) -> list[
     """Shade where steps are left out, over all lanes, and say so between the first two."""
     if not life.gaps:
         return []
-    rows = make_chart(
-        pl.DataFrame(
-            [
-                {
-                    "ms": time.place(gap.from_ns),
-                    "to_ms": time.place(gap.to_ns),
-                    "middle": (time.place(gap.from_ns) + time.place(gap.to_ns)) / 2,
-                    "y": LANE_ROWS / 2,
-                    "top": top + 0.5,
-                    "between": top - LANE_ROWS / 2,
-                    "words": f"⋯ {_count(gap)} left out ⋯",
-                }
-                for gap in life.gaps
-            ]
-        )
-    )
+    gaps = [
+        {
+            "ms": time.place(gap.from_ns),
+            "to_ms": time.place(gap.to_ns),
+            "middle": (time.place(gap.from_ns) + time.place(gap.to_ns)) / 2,
+            "y": LANE_ROWS / 2,
+            "top": top + 0.5,
+            "between": top - LANE_ROWS / 2,
+            "words": f"⋯ {_count(gap)} left out ⋯",
+        }
+        for gap in life.gaps
+    ]
+    rows = make_chart(pl.DataFrame(gaps))
     shade = rows.mark_rect(color=FAINT, opacity=0.18).encode(
         x=x, x2="to_ms:Q", y=y("y"), y2="top:Q"
     )
@@ -302,33 +296,27 @@ def _draw_legs(
     across = rows.filter(pl.col("y") == pl.col("to_y"))
     along = rows.filter(pl.col("y") != pl.col("to_y"))
     width = vl.condition(f"datum.kind === {json.dumps(KINDS['packet'][0])}", 5, 2.5)
-    layers: list[vl.Chart] = [
-        make_chart(across)
-        .mark_rule(opacity=0.55)
-        .encode(x=x, x2="to_ms:Q", y=y("y"), color=colour, strokeWidth=width),
-        make_chart(along)
-        .mark_rule(opacity=0.9)
-        .encode(x=x, y=y("y"), y2="to_y:Q", color=colour, strokeWidth=width),
-    ]
+    layers = []
+    if across.height:
+        lines = make_chart(across).mark_rule(opacity=0.55)
+        layers.append(lines.encode(x=x, x2="to_ms:Q", y=y("y"), color=colour, strokeWidth=width))
+    if along.height:
+        lines = make_chart(along).mark_rule(opacity=0.9)
+        layers.append(lines.encode(x=x, y=y("y"), y2="to_y:Q", color=colour, strokeWidth=width))
     for down, form in ARROWS.items():
         ends = along.filter((pl.col("to_y") < pl.col("y")) == down)
         if ends.height:
             heads = make_chart(ends).mark_point(shape=form, filled=True, size=90, opacity=1)
             layers.append(heads.encode(x=x, y=y("to_y"), color=colour))
-    return [
-        layer
-        for layer, rows in zip(layers, [across, along, along, along], strict=False)
-        if rows.height
-    ]
+    return layers
 
 
 def _colour(kinds: set[str]) -> vl.Color:
     """Give each kind its colour, and a legend of those that are there."""
-    names = [name for name, _ in KINDS.values()]
-    colours = [tone for _, tone in KINDS.values()]
+    names, tones = zip(*KINDS.values(), strict=True)
     return vl.Color(
         "kind:N",
-        scale=vl.Scale(domain=names, range=colours),
+        scale=vl.Scale(domain=list(names), range=list(tones)),
         legend=vl.Legend(
             values=[name for kind, (name, _) in KINDS.items() if kind in kinds],
             title=None,

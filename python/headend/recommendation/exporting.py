@@ -15,8 +15,7 @@ from headend.files import parse_toml
 from headend.recommendation.deciding import Decision
 from headend.recommendation.request import Request
 from headend.scenario.reach import Reach
-from headend.scenario.source import QUEUE_ALIAS, Overrides, read_scenario
-from headend.scenario.writing import write_toml
+from headend.scenario.source import QUEUE_ALIAS, Overrides, read_scenario, write_toml
 
 
 def write_scenario_file(request: Request, decision: Decision) -> str:

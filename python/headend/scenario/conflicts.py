@@ -107,11 +107,11 @@ def note_replaced(text: Text, loaded: Loaded, overrides: Overrides, queue_path: 
     chosen = {spell_out(written, queue_path) for written, _ in overrides}
     notes = []
     for written, value, path, name, values in replaced:
-        now = dict(_list_leaves(find_value(loaded.resolved, f"{path}.{name}") or {}))
-        before = dict(_list_leaves(find_value(whole, f"{path}.{name}") or values))
+        now = _list_leaves(find_value(loaded.resolved, f"{path}.{name}"))
+        before = _list_leaves(find_value(whole, f"{path}.{name}") or values)
         changed = [
             (key, item)
-            for key, item in _list_leaves(values)
+            for key, item in _list_leaves(values).items()
             if before.get(key, item) != now.get(key) and f"{path}.{name}.{key}" not in chosen
         ]
         if changed:
@@ -136,12 +136,10 @@ def _unquote(value: str) -> str:
     return value.strip("\"'")
 
 
-def _list_leaves(table: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in table.items() if isinstance(table, Mapping) else ():
-        if isinstance(value, Mapping):
-            yield from _list_leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
+def _list_leaves(table: Any) -> dict[str, Any]:
+    """Give the values of a table that are no tables, by path; none for what is no table."""
+    items = _list_items(table) if isinstance(table, Mapping) else ()
+    return {path: value for path, value in items if not isinstance(value, Mapping)}
 
 
 def _show(value: Any) -> str:
@@ -151,7 +149,7 @@ def _show(value: Any) -> str:
 def _resolve(text: Text, overrides: Overrides) -> set[str]:
     """Give all paths of a scenario; none where it is valid only with later settings."""
     try:
-        return set(_list_paths(text.load(overrides).resolved, ""))
+        return {path for path, _ in _list_items(text.load(overrides).resolved)}
     except InputError:
         return set()
 
@@ -163,14 +161,14 @@ def _list_written(path: str, text: str) -> Iterator[str]:
     except tomllib.TOMLDecodeError:
         value = text
     if isinstance(value, Mapping):
-        yield from _list_paths(value, f"{path}.")
+        yield from (inner for inner, _ in _list_items(value, f"{path}."))
     elif isinstance(value, str):
         yield f"{path}.{value}"
     yield path
 
 
-def _list_paths(table: Mapping[str, Any], prefix: str) -> Iterator[str]:
+def _list_items(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in table.items():
-        yield f"{prefix}{key}"
+        yield f"{prefix}{key}", value
         if isinstance(value, Mapping):
-            yield from _list_paths(value, f"{prefix}{key}.")
+            yield from _list_items(value, f"{prefix}{key}.")
