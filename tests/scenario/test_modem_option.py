@@ -3,6 +3,7 @@ is read."""
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import tomllib
@@ -213,7 +214,7 @@ def test_the_page_says_what_the_file_set_replaced_and_has_beyond_the_model(folde
         "upstream.rate (5 Mbit/s → 10 Mbit/s)",
         "upstream.queue (drop_tail → buffer_control of 62.5 kB)",
     ]
-    page = Path("out/report.html").read_text(encoding="utf-8")
+    page = html.unescape(Path("out/report.html").read_text(encoding="utf-8"))
     assert f"What the modem's file {file} set" in page
     assert "<td>upstream_service_flow.maximum_sustained_rate, TLV 24.8</td>" in page
     assert "upstream.rate (5" in page
@@ -342,7 +343,7 @@ def test_files_are_compared(folder: Path) -> None:
     first = next(at for at, line in enumerate(lines) if line.startswith("Warning: "))
     last = next(at for at, line in enumerate(lines) if line.startswith("Report: "))
     assert "" not in lines[first : last - 1]
-    page = Path("files/report.html").read_text(encoding="utf-8")
+    page = html.unescape(Path("files/report.html").read_text(encoding="utf-8"))
     assert "s file: " not in page
     assert page.count("What the modem's file ") == 2
     answer = call("compare", "line.toml", "--vary", f"modem={files}", "--modem", "other.cm")
