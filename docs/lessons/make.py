@@ -38,7 +38,7 @@ from headend.analysis.expect import Quantity, parse_quantity_name
 from headend.cli.main import app
 from headend.engine.metrics import list_measures
 from headend.figures.catalogue import draw_figures
-from headend.figures.fitting import fit_specification
+from headend.figures.svg import fit_specification
 from headend.figures.theme import configure
 from headend.running.comparison import load_results
 from headend.scenario.source import read_scenario

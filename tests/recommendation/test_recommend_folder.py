@@ -343,6 +343,30 @@ def test_a_run_does_not_take_the_place_of_a_recommendation(own: Path) -> None:
         headend.run(own / "10M.toml", out=own, force=True)
 
 
+def test_conditions_in_their_parts_and_no_design_are_read_too(own: Path) -> None:
+    from headend.results.folder import encode_json, write_file
+    from headend.results.seal import seal
+
+    manifest, kept = json.loads((own / "manifest.json").read_text()), load_recommendation(own)
+    del manifest["design"]
+    for content, (_, _, wish) in zip(manifest["tiers"], kept.tiers, strict=True):
+        parts = [
+            {
+                "text": one.text,
+                "quantity": list(one.term.measures),
+                "operator": one.operator,
+                "bound": one.limit,
+            }
+            for one in wish.constraints
+        ]
+        objective = list(wish.objective.measures) if wish.objective else []
+        content["wish"] = {"hold": parts, "most": objective}
+    write_file(encode_json(manifest), own / "manifest.json")
+    seal(own, list(read_seals(own)))
+    found = load_recommendation(own)
+    assert (found.tiers, found.decisions) == (kept.tiers, kept.decisions)
+
+
 def test_a_damaged_table_is_told(own: Path) -> None:
     with (own / "results.parquet").open("ab") as file:
         file.write(b"x")

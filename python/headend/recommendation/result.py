@@ -240,7 +240,13 @@ def load_recommendation(folder: str | Path) -> Recommendation:
 
 
 def _read_wish(content: Mapping[str, Any]) -> Criteria:
+    """Read what must hold, also where the manifest has each condition in its parts."""
+    held = content.get("hold", ())
+    if "bounds" not in content:
+        held, found = [one["text"] for one in held], [one["bound"] for one in held]
+        words = {word: " / ".join(content[word]) for word in ("most", "least") if word in content}
+        content = {"bounds": found, **words}
     texts = [f"{word} {content[word]}" for word in ("most", "least") if word in content]
-    wish = read_preferences([*content.get("hold", ()), *texts], {})
+    wish = read_preferences([*held, *texts], {})
     bounds = zip(wish.constraints, content["bounds"], strict=True)
     return replace(wish, constraints=tuple(replace(one, limit=bound) for one, bound in bounds))
