@@ -48,7 +48,7 @@ title = "Which buffer suits a call?"
 scenario = "upload-and-call"
 seeds = 2
 [set]
-duration = "15 s"
+duration = "25 s"
 [grid]
 link.cable.docsis.upstream.rate = { values = ["2 Mbit/s", "10 Mbit/s"], name = "rate" }
 queue.buffer_control.target = { values = ["16 KiB", "64 KiB", "256 KiB"], name = "buffer" }
@@ -79,17 +79,17 @@ application = "real"
 # A name and a command; later commands read the folders of earlier ones. `--out` of the name is
 # added to what runs.
 COMMANDS = """
-grid              compare upload-and-call --vary queue=drop_tail,docsis_pie,codel --set duration=15s
-grid-seeds        compare ten-uploads --vary queue=drop_tail,fq_codel --seeds 3 --set duration=10s
+grid              compare upload-and-call --vary queue=drop_tail,docsis_pie,codel --set duration=20s
+grid-seeds        compare ten-uploads --vary queue=drop_tail,fq_codel --seeds 3 --set duration=35s
 grid-tiers        compare upload-and-call --vary queue=drop_tail,docsis_pie \
-                  --vary link.cable.docsis.upstream.rate=2Mbit/s,10Mbit/s --set duration=10s
-seeds             compare wifi-home --seeds 3 --set duration=10s
+                  --vary link.cable.docsis.upstream.rate=2Mbit/s,10Mbit/s --set duration=20s
+seeds             compare wifi-home --seeds 3 --set duration=45s
 loose             compare upload-and-call-json voice-adapter-json
 sweep             sweep sweep.toml
 sweep-2           sweep sweep.toml --seeds 2 --prefer 'least page'
-sweep-3           sweep buffer-sizes --seeds 1 --set duration=8s
-tier              recommend --upstream 10Mbit/s --seeds 2 --set duration=20s --may-set aqm
-tiers             recommend tiers.toml --set duration=15s --traffic 'call, 2 uploads, page'
+sweep-3           sweep buffer-sizes --seeds 1 --set duration=20s
+tier              recommend --upstream 10Mbit/s --seeds 2 --set duration=25s --may-set aqm
+tiers             recommend tiers.toml --set duration=25s --traffic 'call, 2 uploads, page'
 tiers-again       recommend tiers --expect 'call.mos.p5 >= 4.2' \
                   --prefer 'least page.page_load_time.p50'
 study             study run cable-plant/request-grant --quick
@@ -115,8 +115,8 @@ config-low        config from low-latency-home -o low.cm
 config-show-low   config show low.cm
 config-check-low  config check low.cm --unsigned
 config-diff       config diff modem.cm low.cm
-modem             run upload-and-call --modem modem.cm --set duration=10s
-packet            run upload-and-call --set duration=5s --explain call@2s
+modem             run upload-and-call --modem modem.cm --set duration=20s
+packet            run upload-and-call --set duration=20s --explain call@15s
 find              find bufferbloat
 find-2            find zoom
 queues            queues
@@ -148,7 +148,7 @@ def list_commands() -> dict[str, list[str]]:
     commands = {}
     for name in list_scenarios():
         stem = name.replace("/", "-")
-        commands[stem] = ["run", name, "--full", "--no-report"]
+        commands[f"{stem}-full"] = ["run", name, "--full", "--no-report"]
         commands[f"{stem}-json"] = ["run", name, "--json"]
     for line in COMMANDS.strip().splitlines():
         name, *words = shlex.split(line)
@@ -164,7 +164,8 @@ def list_commands() -> dict[str, list[str]]:
         ):
             commands[f"{name}-json"] = [*words, "--json"]
     for name, words in commands.items():
-        if words[0] in RUNS:
+        # What is judged again is a folder of results, which needs no other.
+        if words[0] in RUNS and words[:2] != ["recommend", "tiers"]:
             words += ["--out", name, "--force"]
         elif words[:2] == ["study", "run"]:
             words += ["--out", name]
