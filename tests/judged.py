@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import sys
 import threading
@@ -26,8 +27,15 @@ flow.ping.application = "ping"
 """
 
 
+@functools.cache
 def load(name: str) -> Study:
     return read_study(name, find_study(name))
+
+
+@functools.cache
+def load_analysis(name: str) -> ModuleType:
+    """Import the analysis of a study once: tests ask for it at each of some thousand points."""
+    return load(name).load_analysis()
 
 
 def import_shared(document: str, name: str) -> ModuleType:

@@ -293,9 +293,7 @@ def test_the_commit_of_a_checkout_is_git_s(tmp_path: Path) -> None:
     assert ask_git(tmp_path) == f"{commit}-dirty"
 
 
-def test_a_run_without_its_page_is_whole_and_says_how_to_make_it(
-    fake: Any, home_line: Path
-) -> None:
+def test_a_run_without_its_page_is_whole_and_says_how_to_make_it(home_line: Path) -> None:
     answer = call("run", "home-line.toml", "--no-report", "--out", "out")
     assert answer.exit_code == 0, answer.output
     assert answer.stdout.splitlines()[-1] == "Kept in out; headend report out makes a report of it"
@@ -312,9 +310,7 @@ def test_a_run_without_its_page_is_whole_and_says_how_to_make_it(
 
 
 @pytest.mark.parametrize("sources", [["home-line.toml", "--vary", "queue=codel,pie"], ["a", "b"]])
-def test_a_comparison_without_its_page_is_whole_too(
-    fake: Any, home_line: Path, sources: list[str]
-) -> None:
+def test_a_comparison_without_its_page_is_whole_too(home_line: Path, sources: list[str]) -> None:
     for name, queue in (("a", "codel"), ("b", "pie")):
         headend.run(home_line, set={"queue": queue}).save(name, report=False)
     answer = call("compare", *sources, "--no-report", "--out", "out")

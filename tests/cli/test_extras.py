@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -134,7 +134,7 @@ def test_an_extra_that_is_there_is_no_obstacle() -> None:
 
 
 def test_pictures_that_cannot_be_drawn_are_refused_before_a_folder_is_made(
-    fake: Any, home_line: Path, hide: Callable[..., None]
+    home_line: Path, hide: Callable[..., None]
 ) -> None:
     import headend
 

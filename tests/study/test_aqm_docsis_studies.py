@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from headend.study import ClaimVerdict
-from judged import fill_points, import_shared, judge, load
+from judged import fill_points, import_shared, judge, load, load_analysis
 
 run_lengths = import_shared("aqm-docsis", "drops")
 
@@ -175,7 +175,7 @@ def test_a_flood_that_swings_where_it_must_is_reproduced_and_one_that_does_not_d
 
 
 def test_the_law_over_a_fluid_holds_its_target_but_for_the_bound_of_its_rise() -> None:
-    compute_delay = load("aqm-docsis/overload").load_analysis().compute_delay
+    compute_delay = load_analysis("aqm-docsis/overload").compute_delay
     assert compute_delay(1.5, most_rise=0.02) == pytest.approx(10, rel=0.1)
     assert compute_delay(2.5, most_rise=float("inf")) == pytest.approx(10, rel=0.1)
     assert compute_delay(2.5, most_rise=0.02) > 40
@@ -186,7 +186,7 @@ def test_the_law_over_a_fluid_holds_its_target_but_for_the_bound_of_its_rise() -
 
 def estimate(row: Row, **errors: float) -> Row:
     """Give estimates that are so far off, up and down in turn."""
-    analysis = load("aqm-docsis/departure-rate").load_analysis()
+    analysis = load_analysis("aqm-docsis/departure-rate")
     times = 0.016 * np.arange(1, 8126)
     rates = analysis.find_capacity(times) * 1e6
     departed = np.where(times < 45, rates, 0) if row["uploads"] == "45 s" else rates

@@ -13,7 +13,7 @@ import pytest
 from headend.study import ClaimVerdict
 from headend.study.claims import check_claims
 from headend.study.outcome import draw_study_figures
-from judged import fill_points, import_shared, judge, load
+from judged import fill_points, import_shared, judge, load, load_analysis
 
 buffers = import_shared("buffer-control", "buffers")
 
@@ -115,7 +115,7 @@ def test_a_line_by_the_rule_of_thumb_agrees_and_one_that_needs_more_differs() ->
 
 
 def test_one_reno_flow_uses_three_quarters_without_a_buffer_and_all_with_a_product() -> None:
-    analysis = load("buffer-control/bdp-rule").load_analysis()
+    analysis = load_analysis("buffer-control/bdp-rule")
     assert analysis.predict_one(0.0) == pytest.approx(0.75)
     assert analysis.predict_one(0.9999) == pytest.approx(1.0, abs=1e-3)
 
@@ -149,7 +149,7 @@ def test_a_device_that_always_gives_what_it_likes_differs(monkeypatch: pytest.Mo
 
 
 def test_the_engines_device_takes_the_nearest_offer_and_refuses_what_it_has_not() -> None:
-    analysis = load("buffer-control/settings").load_analysis()
+    analysis = load_analysis("buffer-control/settings")
     assert analysis.choose(target=10_700) == analysis.search(1024, 0, 10_700, 20_000) == 10_240
     assert "at most 24 KiB" in analysis.choose(minimum=24_577, device_maximum=24_576)
 
@@ -367,7 +367,7 @@ def test_an_adapter_that_shields_calls_agrees_and_one_that_does_not_differs() ->
 
 
 def test_a_score_turns_back_into_its_rating_and_two_lines_into_their_knee() -> None:
-    analysis = load("buffer-control/application-limits").load_analysis()
+    analysis = load_analysis("buffer-control/application-limits")
     assert analysis.invert_score(4.409) == pytest.approx(93.2, abs=0.1)
     delays = pl.Series([float(delay) for delay in range(75, 401, 25)])
     ratings = pl.Series([analysis.predict_cole(delay) for delay in delays])
@@ -375,7 +375,7 @@ def test_a_score_turns_back_into_its_rating_and_two_lines_into_their_knee() -> N
 
 
 def test_calls_by_cole_and_rosenbluth_agree_and_those_that_bear_more_differ() -> None:
-    analysis = load("buffer-control/application-limits").load_analysis()
+    analysis = load_analysis("buffer-control/application-limits")
 
     def score(rating: float) -> float:
         return float(1 + 0.035 * rating + rating * (rating - 60) * (100 - rating) * 7e-6)
@@ -525,7 +525,7 @@ def test_uploads_by_the_bandwidth_delay_product_agree_and_those_that_fall_short_
 
 
 def test_the_site_tables_are_complete() -> None:
-    sites = load("buffer-control/site-round-trips").load_analysis().read_sites()
+    sites = load_analysis("buffer-control/site-round-trips").read_sites()
     assert sites.group_by("city").len()["len"].to_list() == [15, 15, 15]
     assert sites.filter(pl.col("mean_ms") < 65).height == 31
 
@@ -593,7 +593,7 @@ def test_pings_that_differ_with_the_uploads_round_trip_vary_more_than_very_littl
 
 
 def test_the_unit_of_a_modem_is_told_by_pings_and_that_of_an_unknown_one_is_not() -> None:
-    analysis = load("buffer-control/buffer-unit").load_analysis()
+    analysis = load_analysis("buffer-control/buffer-unit")
 
     def measure(row: Row, *, like: str | None = None) -> Row:
         unit, beside = like or row["counts"], row["beside"]

@@ -13,7 +13,7 @@ from headend.engine.columns import OPTIONAL_TABLES
 from headend.study import ClaimVerdict
 from headend.study.airtime import CELL
 from headend.study.claims import check_claims
-from judged import fill_points, import_shared, judge, load
+from judged import fill_points, import_shared, judge, load, load_analysis
 
 dcf = import_shared("validation", "dcf")
 
@@ -92,7 +92,7 @@ def test_a_queue_that_all_wait_in_agrees_and_one_that_only_some_do_differs() -> 
 
 
 def test_saturated_stations_as_in_the_model_agree_and_slower_ones_differ() -> None:
-    analysis = load(SATURATION).load_analysis()
+    analysis = load_analysis(SATURATION)
 
     def measure(row: dict[str, Any], *, factor: float = 1.0) -> dict[str, Any]:
         return {"throughput": factor * analysis.predict(row["rules"], row["stations"])}
@@ -107,7 +107,7 @@ drawn_once = functools.cache(dcf.draw_turns)
 
 def measure_sharing(row: dict[str, Any], *, in_turn: bool = False) -> dict[str, Any]:
     """Give stations the closed form's rates, and turns as they are drawn or one after the other."""
-    analysis = load(SHARING).load_analysis()
+    analysis = load_analysis(SHARING)
     stations = analysis.STATIONS.get(row["case"], 2)
     rate = analysis.RATES.get(row["case"], 11.0)
     fast, slow = analysis.time_station(11.0), analysis.time_station(rate)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from headend.study import ClaimVerdict
-from judged import fill_points, import_shared, judge, load
+from judged import fill_points, import_shared, judge, load_analysis
 
 alpha = import_shared("fast-docsis", "alpha")
 
@@ -93,7 +93,7 @@ def many_modems(row: Row, *, needs: Callable[[Row], float]) -> Row:
 
 
 def test_several_modems_that_need_the_tables_reproduce_and_easier_ones_differ() -> None:
-    tables = load("fast-docsis/many-modems").load_analysis().PUBLISHED
+    tables = load_analysis("fast-docsis/many-modems").PUBLISHED
     as_document = verdicts(
         "many-modems",
         lambda row: many_modems(row, needs=lambda at: tables[at["modems"]].get(at["flows"], 9)),
@@ -148,7 +148,7 @@ def test_lines_of_which_none_is_idle_show_no_phantom() -> None:
 
 def delay_causes(row: Row, *, slow: float, other: float) -> Row:
     """Give a run in which α packets each fill lines with slow requests, and others."""
-    analysis = load("fast-docsis/delay-causes").load_analysis()
+    analysis = load_analysis("fast-docsis/delay-causes")
     needs = slow if row["line"] in analysis.SLOW else other
     full = 3e6 if row["line"] == "simple" else CABLE
     return {"throughput": full if row["alpha"] >= needs else 0.9 * full, "waiting": 70.0}
@@ -180,7 +180,7 @@ def take_turns(row: Row, *, shares: Callable[[int], list[float]]) -> Row:
 
 
 def test_unfair_shares_as_derived_reproduce_and_fair_ones_differ() -> None:
-    derive = load("fast-docsis/fairness").load_analysis().derive_shares
+    derive = load_analysis("fast-docsis/fairness").derive_shares
     assert derive(2, 10.0) == pytest.approx([0.382, 0.618], abs=5e-4)
     assert derive(4, 10.0) == pytest.approx([0.146, 0.171, 0.237, 0.446], abs=5e-4)
 

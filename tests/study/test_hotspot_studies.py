@@ -17,7 +17,7 @@ from headend.study.airtime import (
     describe_quake3,
 )
 from headend.study.claims import check_claims
-from judged import fill_points, import_shared, judge, load
+from judged import fill_points, import_shared, judge, load, load_analysis
 
 hotspot = import_shared("service-quality", "hotspot")
 
@@ -56,21 +56,21 @@ def test_the_tables_have_one_misprint_and_what_it_is_carried_into() -> None:
         claim for claim, (verdict, _) in verdicts.items() if verdict is ClaimVerdict.DIFFERS
     }
     assert differing == {"WLN-T3", "WLN-B.maximum"}
-    analysis = load(TABLES).load_analysis()
+    analysis = load_analysis(TABLES)
     faults = {row.name: row.fault for row in analysis.compare_cells(3, analysis.read_printed()[3])}
     assert faults["client exchange"] == "misprint"
     assert faults["total per N"] == "carries a misprint"
 
 
 def test_the_corrections_of_the_documents_assumptions_come_to_the_cell() -> None:
-    steps = load(TABLES).load_analysis().list_corrections()
+    steps = load_analysis(TABLES).list_corrections()
     assert steps[0][1] == DOCUMENT
     assert steps[-2][1] == steps[-1][1] == replace(CELL, rts_mbps=DOCUMENT.rts_mbps)
     assert [step[2].acknowledgements for step in steps[-2:]] == [1.0, 0.5]
 
 
 def test_a_wrong_digit_in_a_right_table_is_found() -> None:
-    analysis = load(TABLES).load_analysis()
+    analysis = load_analysis(TABLES)
     printed = analysis.read_printed()[1]
     assert {row.fault for row in analysis.compare_cells(1, printed)} == {
         "agrees",

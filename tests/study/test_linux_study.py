@@ -14,7 +14,7 @@ from headend.scenario.source import read_scenario
 from headend.study import ClaimVerdict
 from headend.study.claims import check_claims
 from headend.study.outcome import draw_study_figures
-from judged import fill_points, judge, load
+from judged import fill_points, judge, load, load_analysis
 
 LINUX = "validation/linux"
 
@@ -196,7 +196,7 @@ def test_losses_have_a_tenth_and_the_spread_of_the_real_runs() -> None:
 
 
 def test_a_loss_where_linux_has_none_differs() -> None:
-    analysis = load(LINUX).load_analysis()
+    analysis = load_analysis(LINUX)
     limits = find_limits("check_loss", "10 Mbit/s 20 ms docsis_pie 1 bbr")
     points = pl.DataFrame([{"case": limits["case"], "seed": 1, **make_run(loss=0.001)}])
     assert analysis.check_loss(points, limits).verdict is ClaimVerdict.DIFFERS
@@ -210,7 +210,7 @@ def test_a_ping_must_agree_in_its_mean_and_in_its_99th_percentile() -> None:
 
 
 def test_nine_of_eleven_cases_are_enough() -> None:
-    analysis = load(LINUX).load_analysis()
+    analysis = load_analysis(LINUX)
     cases = [own["case"] for own in analysis.list_limits("check_loss")][:11]
 
     def count(differing: int) -> tuple[ClaimVerdict, str]:
@@ -224,7 +224,7 @@ def test_nine_of_eleven_cases_are_enough() -> None:
 
 
 def measure(**run: Any) -> Row:
-    found: Row = load(LINUX).load_analysis().measure({"case": "", **make_run(**run)})
+    found: Row = load_analysis(LINUX).measure({"case": "", **make_run(**run)})
     return found
 
 

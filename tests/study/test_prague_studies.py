@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from headend.study import ClaimVerdict
-from judged import fill_points, judge, load, run_quick
+from judged import fill_points, judge, load_analysis, run_quick
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ def couple(row: dict[str, Any], *, swing: float = 1.0, window: float = 2.0) -> d
     rtt = {"prague": base, "classic": MEAN * (base + 0.015)}
     segments = {"prague": window / marked * base / max(base, own), "classic": 1.22 / root}
     if case == "fixed":
-        analysis = load(CAUSES).load_analysis()
+        analysis = load_analysis(CAUSES)
         rtt["classic"] = base
         segments = {
             "prague": analysis.give_window(marked) / marked * base / max(base, own),
@@ -58,7 +58,7 @@ def couple(row: dict[str, Any], *, swing: float = 1.0, window: float = 2.0) -> d
 
 
 def test_the_ratio_is_the_product_of_what_it_is_made_of() -> None:
-    analysis = load(CAUSES).load_analysis()
+    analysis = load_analysis(CAUSES)
     points = fill_points(CAUSES, lambda row: couple(row, swing=1.3, window=2.7))
     rows = analysis.measure(points).filter(~analysis.pl.col("case").is_in(list(BESIDE)))
     for row in rows.iter_rows(named=True):
@@ -96,7 +96,7 @@ def test_runs_as_the_rfc_derives_them_agree_and_a_swing_and_other_windows_differ
 
 
 def test_a_window_at_random_marks_is_that_of_the_first_mark() -> None:
-    analysis = load(CAUSES).load_analysis()
+    analysis = load_analysis(CAUSES)
     assert analysis.give_window(0.0) == pytest.approx(1 + math.sqrt(3))
     window = analysis.give_window(0.1)
     # pW/2 = c (1 + 1/(pW)): what is lost in a reduction is grown until the next one.
@@ -105,7 +105,7 @@ def test_a_window_at_random_marks_is_that_of_the_first_mark() -> None:
 
 def public(row: dict[str, Any], *, power: float = 1.0) -> dict[str, Any]:
     """Give the published rates, with the ratio to some power."""
-    test = load(PUBLIC).load_analysis().TESTS[row["test"]]
+    test = load_analysis(PUBLIC).TESTS[row["test"]]
     return {
         "one": test.ratio**power * 10e6,
         "other": 10e6,

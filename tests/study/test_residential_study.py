@@ -9,7 +9,7 @@ import pytest
 from headend.scenario.source import read_scenario
 from headend.study import ClaimVerdict
 from headend.study.outcome import draw_study_figures
-from judged import fill_points, judge, load
+from judged import fill_points, judge, load, load_analysis
 
 RESIDENTIAL = "low-latency/residential"
 
@@ -21,7 +21,7 @@ RATIOS = {"up": (200 / 210) * (1528 / 1518), "down": 1528 / 1518}
 
 def repeat(row: Row) -> Row:
     """Give a run that is docsis-ns3's, with rates as the specification counts them."""
-    analysis = load(RESIDENTIAL).load_analysis()
+    analysis = load_analysis(RESIDENTIAL)
     scenario = row["case"].partition(",")[0]
     own = next(filter(None, map(analysis.find_run, (row["case"], scenario, "1"))))
     delays = {

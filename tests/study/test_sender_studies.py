@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from headend.study import ClaimVerdict
-from judged import fill_points, judge, load, run_quick
+from judged import fill_points, judge, load_analysis, run_quick
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +96,7 @@ def couple(row: dict[str, Any], *, window: float = 2.0) -> dict[str, Any]:
 
 
 def test_the_coupling_is_taken_apart_as_the_rfc_derives_it() -> None:
-    analysis = load(COUPLING).load_analysis()
+    analysis = load_analysis(COUPLING)
     points = fill_points(COUPLING, couple)
     rows = analysis.measure(points)
     for factor in analysis.FACTORS:
@@ -110,7 +110,7 @@ def test_the_coupling_is_taken_apart_as_the_rfc_derives_it() -> None:
 
 
 def lose(row: dict[str, Any], *, factor: float = 1.0) -> dict[str, Any]:
-    most = load(LOSSES).load_analysis().LINE * (1 - row["percent"] / 100)
+    most = load_analysis(LOSSES).LINE * (1 - row["percent"] / 100)
     if row["control"] == "bbr":
         return {"goodput": factor * most}
     return {"goodput": most * (0.1 if row["percent"] < 1 else 0.01)}
@@ -138,7 +138,7 @@ def test_what_bbr_keeps_of_a_lossy_line_is_judged_with_the_default_windows() -> 
 
 def respond(row: dict[str, Any], *, factor: float = 1.0) -> dict[str, Any]:
     """Give the rates of the closed forms."""
-    analysis = load(RESPONSE).load_analysis()
+    analysis = load_analysis(RESPONSE)
     p = row["percent"] / 100
     own = {"cubic": "cubic", "fast": "fast", "ledbat_plus_plus": "ledbat_plus_plus"}
 
@@ -167,13 +167,13 @@ def test_rates_of_the_closed_forms_agree_and_half_of_them_differ() -> None:
 
 
 def test_a_window_reduced_at_the_first_mark_is_larger_than_one_reduced_every_round_trip() -> None:
-    walk = load(RESPONSE).load_analysis().walk
+    walk = load_analysis(RESPONSE).walk
     assert walk(0.01, waits=False) == pytest.approx(2, rel=0.02)
     assert walk(0.01, waits=True) == pytest.approx(1 + math.sqrt(3), rel=0.02)
 
 
 def test_the_closed_forms_are_those_of_their_sources() -> None:
-    forms = load(RESPONSE).load_analysis().FORMS
+    forms = load_analysis(RESPONSE).FORMS
     # Mathis et al.: √(3/2) / √p where timeouts are rare; ten times the step is √10 times the
     # window.
     assert forms["padhye"](1e-4) == pytest.approx(math.sqrt(1.5e4), rel=0.01)
@@ -184,7 +184,7 @@ def test_the_closed_forms_are_those_of_their_sources() -> None:
 
 
 def test_a_tooth_is_the_time_between_bursts() -> None:
-    analysis = load(RECOVERY).load_analysis()
+    analysis = load_analysis(RECOVERY)
     lost = [0.0] * 1000
     for second in (3, 4, 8, 300, 301, 700):
         lost[second] = 7.0

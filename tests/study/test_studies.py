@@ -31,7 +31,7 @@ from headend.study.claims import check_claims
 from headend.study.outcome import draw_study_figures
 from headend.study.points import prepare_points, read_distribution, read_series, take_percentiles
 from headend.study.running import Order
-from judged import LINE, fill_points, judge, keep_values, load
+from judged import LINE, fill_points, judge, keep_values, load, load_analysis
 
 PING = "buffer-control/ping-latency"
 
@@ -91,7 +91,7 @@ def test_an_rtt_that_matters_differs() -> None:
 
 def contend(row: dict[str, Any], *, saturated_share: float = 1.0) -> dict[str, Any]:
     """Give a run as the closed forms have it, with saturated shares so many times theirs."""
-    analysis = load("cable-plant/contention").load_analysis()
+    analysis = load_analysis("cable-plant/contention")
     window, modems = 2 ** row["exponent"], row["modems"]
     cycle = 20 + (window - 1) / 2
     share = analysis.compute_first(window, modems)
@@ -120,7 +120,7 @@ def test_contention_by_the_closed_forms_is_reproduced_and_otherwise_not() -> Non
 
 
 def test_the_fixed_point_is_one() -> None:
-    analysis = load("cable-plant/contention").load_analysis()
+    analysis = load_analysis("cable-plant/contention")
     # Two modems, one window only (the end is 8): each asks once in cycle opportunities, so the
     # other meets it that often.
     assert analysis.compute_saturated(8, 2, 200.0) == pytest.approx(1 / 200)

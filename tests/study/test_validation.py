@@ -10,7 +10,7 @@ import pytest
 
 from headend.study import ClaimVerdict
 from headend.study.claims import check_claims
-from judged import fill_points, judge, load, run_quick
+from judged import fill_points, judge, load, load_analysis, run_quick
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +45,7 @@ def test_the_derandomiser_swings_under_a_flood(tmp_path: Path) -> None:
 
 def stand_at(factor: float) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Let every law hold so many times its target, or the middle of its thresholds."""
-    analysis = load(STEADY).load_analysis()
+    analysis = load_analysis(STEADY)
     targets = {
         limits["queue"]: limits["target_ms"] for limits in analysis.list_limits("check_target")
     }
@@ -99,7 +99,7 @@ def test_a_cause_is_given_only_where_the_law_without_it_keeps_its_target() -> No
 
 
 def find_judged(limits: dict[str, Any]) -> set[tuple[int, int]]:
-    rows = load(STEADY).load_analysis().place(fill_points(STEADY, stand_at(1.0)), limits)
+    rows = load_analysis(STEADY).place(fill_points(STEADY, stand_at(1.0)), limits)
     return set(rows.filter("is_judged").select("rate_mbps", "flows").iter_rows())
 
 
@@ -134,7 +134,7 @@ def test_a_queue_that_a_backoff_empties_may_stand_lower() -> None:
 
 
 def test_shares_are_held_against_random_placement() -> None:
-    placed = load(ISOLATION).load_analysis().place_flows
+    placed = load_analysis(ISOLATION).place_flows
     assert placed(1)[0] == 1
     # Two flows in one of 32 queues still share alike; of three, two that meet have a quarter each.
     assert placed(2).min() == 1

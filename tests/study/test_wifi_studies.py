@@ -9,7 +9,7 @@ import pytest
 
 from headend.study import ClaimVerdict
 from headend.study.claims import check_claims
-from judged import fill_points, judge, load
+from judged import fill_points, judge, load, load_analysis
 
 RTT = "service-quality/wifi-rtt"
 PINGS = "service-quality/wifi-pings"
@@ -54,9 +54,7 @@ def test_a_verdict_that_the_spread_of_the_seeds_hides_is_undecided() -> None:
 
 def measure_pings(row: dict[str, Any], *, factor: float = 1.0) -> dict[str, Any]:
     """Give a download the document's 4 Mb/s, less so many times the pings' time here."""
-    stolen = (
-        load(PINGS).load_analysis().find_stolen({**row, "per_second": 1000 / row["interval_ms"]})
-    )
+    stolen = load_analysis(PINGS).find_stolen({**row, "per_second": 1000 / row["interval_ms"]})
     return {"goodput": 4.08e6 - 0.93 * factor * stolen}
 
 
@@ -77,7 +75,7 @@ def test_pings_that_take_by_their_bytes_differ() -> None:
 
 
 def test_the_documents_times_are_its_tables() -> None:
-    analysis = load(PINGS).load_analysis()
+    analysis = load_analysis(PINGS)
     # 250 pings of 64 B a second steal 2.05 Mb/s, as the text has it.
     stolen = analysis.find_published({"size": 64, "per_second": 250})
     assert round(stolen / 1e6, 2) == 2.05

@@ -437,7 +437,7 @@ def _read_all(terminal: int) -> str:
 
 
 def test_commands_to_copy_take_a_folder_for_one_word(
-    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+    home_line: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise InputError("no page")
@@ -488,7 +488,7 @@ def test_a_file_whose_name_holds_nul_is_told_in_one_line(tmp_path: Path) -> None
     assert not CONTROL.search(answer.stderr.strip())
 
 
-def test_a_label_of_any_length_is_a_folder(fake: Any, home_line: Path) -> None:
+def test_a_label_of_any_length_is_a_folder(home_line: Path) -> None:
     labels = ("--label", "x" * 300, "--label", "ü" * 300)
     answer = CliRunner().invoke(
         main.app,
