@@ -34,6 +34,7 @@ from headend.figures.theme import (
     make_chart,
 )
 from headend.figures.thinning import thin_series
+from headend.figures.trade_off import MOST_PANELS
 from headend.pages import page
 from headend.results.seal import seal
 from headend.running.result import Result
@@ -42,7 +43,6 @@ from headend.study import read_study
 from headend.study.outcome import StudyOutcome
 from headend.sweeps import SweepResult
 from headend.sweeps import sweep as run_sweep
-from headend.sweeps.figure import MOST_PANELS
 from vega_lite import check_panel
 
 #: A line that an upload fills, with more series than are drawn: eight of data alone.

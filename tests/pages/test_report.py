@@ -21,12 +21,12 @@ from headend.figures.export import write_figures
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import PALETTE
 from headend.figures.thinning import thin_distributions
+from headend.figures.trade_off import name_measure
 from headend.pages.charts import embed_json
 from headend.pages.comparison import tabulate_differences
 from headend.pages.page import bundle_libraries
 from headend.running.experiment import compare
 from headend.running.result import Result
-from headend.sweeps.figure import name_measure
 from vega_lite import check_panel
 
 

@@ -20,20 +20,14 @@ from headend.cli.first_lines import print_answer
 from headend.cli.main import app
 from headend.errors import InputError
 from headend.figures import vegalite as vl
+from headend.figures.trade_off import Drawn, choose_axis, make_room
 from headend.sweeps import Sweep, SweepResult
 from headend.sweeps.answering import answer_sweep
 from headend.sweeps.concluding import conclude
 from headend.sweeps.conclusion import Conclusion, Shape, TradeOff
 from headend.sweeps.definition import make_sweep
 from headend.sweeps.details import tabulate_bests
-from headend.sweeps.figure import (
-    Drawn,
-    choose_axis,
-    choose_scale,
-    draw_sweep,
-    make_room,
-    name_axis,
-)
+from headend.sweeps.figure import choose_scale, draw_sweep, name_axis
 from headend.sweeps.matrix import spread
 from vega_lite import check_panel
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -25,15 +24,25 @@ from headend.figures.theme import (
     choose_tone,
     fade,
     highlight,
-    log_axis,
     make_chart,
     make_legend,
     mark_along,
 )
+from headend.figures.trade_off import (
+    MOST_PANELS,
+    Drawn,
+    choose_axis,
+    draw_halo,
+    draw_intervals,
+    encode,
+    list_tooltips,
+    make_room,
+    read_ends,
+    scale_columns,
+)
 from headend.recommendation.candidate import Feature, order_candidates
 from headend.recommendation.people import name_application
 from headend.recommendation.sentences import TRADE_OFF, name_term
-from headend.sweeps.figure import MOST_PANELS, Drawn, choose_axis, make_room
 from headend.sweeps.naming import write_mean, write_operators
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
@@ -80,11 +89,8 @@ class _Tier:
 
     def read_ends(self, name: str, measure: str, setting: int) -> dict[str, float] | None:
         """Give mean and interval of a measure as columns; None where it has no value."""
-        own = self.measures[measure].estimates.get(setting) if measure in self.measures else None
-        if own is None:
-            return None
-        ends = (own.mean, own.mean) if math.isnan(own.low) else (own.low, own.high)
-        return {name: own.mean, f"{name}_low": ends[0], f"{name}_high": ends[1]}
+        known = self.measures.get(measure)
+        return read_ends(name, known, setting) if known else None
 
 
 def draw_recommendation(
@@ -248,22 +254,6 @@ def _make_colour(rows: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def _encode(channel: type[vl.X | vl.Y], field: str, drawn: Drawn) -> vl.Channel:
-    options: dict[str, Any] = {"title": drawn.title, "scale": drawn.scale}
-    if drawn.scale.get("type") == "log":
-        low, high = drawn.scale["domain"]
-        options["axis"] = log_axis((low, high))
-    return channel(f"{field}:Q", **options)
-
-
-def _scale(rows: pl.DataFrame, name: str, drawn: Drawn) -> pl.DataFrame:
-    """Give the columns of a measure in the unit in which it is drawn."""
-    return rows.with_columns(
-        (pl.col(f"{name}{end}") / drawn.base).clip(lower_bound=drawn.least)
-        for end in ("", "_low", "_high")
-    )
-
-
 def _describe_marks(tiers: Sequence[_Tier], between: str, note: str) -> str:
     """Say which setting has a ring, and what the bars are."""
     found = {own.decision.recommended is not None for own in tiers if own.decision.chosen.setting}
@@ -285,7 +275,7 @@ def _draw_points(
     """Begin a chart of settings, with and without their shapes, and what highlights one."""
     chosen = highlight()
     base = make_chart(points).encode(
-        x=_encode(vl.X, "x", x),
+        x=encode(vl.X, "x", x),
         y=y,
         **_make_colour(points),
         opacity=fade(chosen),
@@ -378,21 +368,17 @@ def _draw_against(
 ) -> vl.Chart:
     """Draw one measure against another."""
     (x, x_marks), (y, y_marks) = along, up
-    points = _label(tier, _scale(_scale(rows, "x", x), "y", y), x, y)
+    points = _label(tier, scale_columns(scale_columns(rows, "x", x), "y", y), x, y)
     base, bare, chosen = _draw_points(
         points,
         x,
-        _encode(vl.Y, "y", y),
-        [
-            vl.Tooltip("x:Q", title=x.title, format=".4~g"),
-            vl.Tooltip("y:Q", title=y.title, format=".4~g"),
-        ],
+        encode(vl.Y, "y", y),
+        list_tooltips(x, y),
     )
     line = bare.mark_line(strokeWidth=1.5).encode(order=vl.Order("place:Q"))
     layers = [
         line.transform_filter("datum.is_buffer"),
-        bare.mark_rule().encode(x=_encode(vl.X, "x_low", x), x2="x_high:Q"),
-        bare.mark_rule().encode(y=_encode(vl.Y, "y_low", y), y2="y_high:Q"),
+        *draw_intervals(bare, x, y),
         base.mark_point(filled=True, size=50).add_params(chosen),
     ]
     ring = bare.mark_point(filled=False, size=220, strokeWidth=2)
@@ -413,7 +399,7 @@ def _draw_against(
             f"datum.label != '' && datum.left == {str(left).lower()} && datum.below =="
             f" {str(below).lower()}"
         )
-        layers += [own, own.properties(mark={**own.parts["mark"], "style": "text"})]
+        layers += draw_halo(own)
     return vl.layer(*layers).properties(
         description=f"{tier.name}: {y.title} against {x.title}, a point for each of {rows.height}"
         f" settings.{_describe_best(tier, axes)}"
@@ -570,7 +556,7 @@ def _draw_measure(tiers: Sequence[_Tier], name: str, measure: str, note: str) ->
 def _draw_rows(
     tier: _Tier, measure: str, rows: pl.DataFrame, drawn: Drawn, marks: Sequence[tuple[float, str]]
 ) -> vl.Chart:
-    points = _scale(rows, "x", drawn)
+    points = scale_columns(rows, "x", drawn)
     labels = [tier.decision.find(own).label for own in tier.order]
     best = points.filter("best")["setting"].to_list()
     weight: Any = "normal"
@@ -589,7 +575,7 @@ def _draw_rows(
         ],
     )
     layers = [
-        bare.mark_rule().encode(x=_encode(vl.X, "x_low", drawn), x2="x_high:Q"),
+        bare.mark_rule().encode(x=encode(vl.X, "x_low", drawn), x2="x_high:Q"),
         base.mark_point(filled=True, size=50).transform_filter("datum.holds").add_params(chosen),
         base.mark_point(filled=False, size=40, strokeWidth=1.5).transform_filter("!datum.holds"),
     ]

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from headend.engine.description import describe
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, MOST_SERIES, Figure, Panel
 from headend.figures.placing import mark_among
@@ -30,47 +28,31 @@ from headend.figures.theme import (
     mark_along,
     shape,
 )
-from headend.text.quantity import choose_unit
-from headend.text.wording import capitalise, join_names, list_names
+from headend.figures.trade_off import (
+    MOST_PANELS,
+    Drawn,
+    add_unit,
+    choose_axis,
+    draw_halo,
+    draw_intervals,
+    encode,
+    list_tooltips,
+    make_room,
+    read_ends,
+    scale_columns,
+)
+from headend.text.wording import capitalise, list_names
 
 if TYPE_CHECKING:
-    from headend.analysis.measures import MeasureInfo, MeasureValues
+    from headend.analysis.measures import MeasureValues
     from headend.design.factor import Factor
     from headend.sweeps.conclusion import Conclusion
 
-#: More panels than this are no figure.
-MOST_PANELS = 12
-
 #: Values that span this factor stand along a logarithm.
-WIDE, WIDE_UP = 10, 20
-
-#: Of the length of an axis, so much is left beyond a bound for its text.
-ROOM_FOR_BOUND = 0.1
+WIDE = 10
 
 #: So many settings each have a tick of their own.
 MOST_TICKS = 10
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A measure as it is drawn: its title with the unit, its base units, and its scale.
-
-    Parameters
-    ----------
-    title
-        Of the axis.
-    base
-        What one unit is in base units.
-    scale
-        Vega-Lite's, over all values with their intervals.
-    least
-        Below it nothing can be drawn, in the unit; 0 on a linear scale.
-    """
-
-    title: str
-    base: float
-    scale: vl.Scale
-    least: float = -math.inf
 
 
 def draw_sweep(conclusion: Conclusion, summary: pl.DataFrame) -> list[Figure]:
@@ -155,80 +137,6 @@ def _draw_panels(
     return shown, beyond + (more if left else "")
 
 
-def make_room(
-    drawn: Drawn, bounds: Sequence[tuple[float, str]]
-) -> tuple[Drawn, list[tuple[float, str]], str]:
-    """Extend an axis to a wish's bounds if the values keep at least half of its length.
-
-    Parameters
-    ----------
-    drawn
-        The measure as its values alone need it.
-    bounds
-        Each in the unit in which it is drawn, with its text.
-
-    Returns
-    -------
-    tuple of Drawn, list of tuple, and str
-        The measure as it is drawn; the bounds that are; and a sentence for the others, which begins
-        with a space.
-    """
-    is_log = drawn.scale.get("type") == "log"
-
-    def place(value: float) -> float:
-        return math.log(value) if is_log else value
-
-    low, high = drawn.scale["domain"]
-    shown, beyond = [], []
-    for value, text in bounds:
-        side = "above" if value > high else "below"
-        if is_log and value <= 0:
-            beyond.append(f"{text} is {side} the axis")
-            continue
-        ends = min(place(low), place(value)), max(place(high), place(value))
-        if 2 * (place(high) - place(low)) < ends[1] - ends[0]:
-            beyond.append(f"{text} is {side} the axis")
-            continue
-        # Some more, so that the text stands inside.
-        more = ROOM_FOR_BOUND * (ends[1] - ends[0]) if value > high else 0.0
-        ends = ends[0], ends[1] + more
-        low, high = (math.exp(ends[0]), math.exp(ends[1])) if is_log else ends
-        shown.append((value, text))
-    scale = vl.Scale({**drawn.scale, "domain": [low, high]})
-    told = f" The bound {join_names(beyond)}." if beyond else ""
-    return replace(drawn, scale=scale, least=low if is_log else drawn.least), shown, told
-
-
-def choose_axis(rows: pl.DataFrame, item: MeasureInfo, *, from_zero: bool = True) -> Drawn:
-    """Choose the unit, the title and the scale for all values of a measure, with their intervals.
-
-    Where the rows say of whom it is measured, the title says what it is in words, and else what it
-    is called. An axis that is not from zero begins at the least value.
-    """
-    columns = ["mean", "low", "high"]
-    least = rows.select(pl.min_horizontal(columns).min()).item()
-    most = rows.select(pl.max_horizontal(columns).max()).item()
-    unit = choose_unit([most], item.kind)
-    base = unit.size
-    if "subject" in rows.columns:
-        title = name_measure(rows, item, unit.name)
-    else:
-        known = describe().measures.get(item.metric)
-        title = _add_unit(item.name, unit.name or (known.scale if known else ""))
-    if item.range and item.range[0] > 0:
-        # A scale that does not begin at zero, such as that of MOS, is shown from end to end.
-        return Drawn(title, base, vl.Scale(domain=[end / base for end in item.range], nice=False))
-    means = rows["mean"]
-    low, high = float(means.min() or 0), float(means.max() or 0)  # type: ignore[arg-type]
-    if low > 0 and high / low >= WIDE_UP:
-        ends = [max(least, low / 2) / base, most / base]
-        return Drawn(title, base, vl.Scale(type="log", domain=ends, nice=True), ends[0])
-    ends = [min(least, 0) / base, (max(most, 0) or base) / base]
-    if not from_zero and least < most:
-        ends = [least / base, most / base]
-    return Drawn(title, base, vl.Scale(domain=ends, nice=True))
-
-
 def _list_bounds(conclusion: Conclusion, measure: str, drawn: Drawn) -> list[tuple[float, str]]:
     """Give the bounds that the wish sets to a measure, in the unit in which it is drawn."""
     found = []
@@ -266,10 +174,6 @@ def _draw(
     ).with_columns(slot=pl.col("series").replace_strict(slots, return_dtype=pl.Int64))
     chosen = highlight()
     place = "x:Q" if scale else "x:N"
-    y_axis: dict[str, Any] = {"title": drawn.title, "scale": drawn.scale}
-    if drawn.scale.get("type") == "log":
-        low, high = drawn.scale["domain"]
-        y_axis["axis"] = log_axis((low, high))
     legend = colour(points, "circle")
     if not apart:
         legend = vl.Color(**_without_legend(legend))
@@ -283,10 +187,10 @@ def _draw(
             vl.Tooltip("mean:Q", title=drawn.title, format=".4~g"),
         ],
     )
-    y = vl.Y("mean:Q", **y_axis)
+    y = encode(vl.Y, "mean", drawn)
     forms = {"shape": shape(points)} if apart else {}
     dots = base.mark_point(filled=True, size=45).encode(y=y, **forms)
-    layers = [base.mark_rule().encode(y=vl.Y("low:Q", **y_axis), y2="high:Q")]
+    layers = [base.mark_rule().encode(y=encode(vl.Y, "low", drawn), y2="high:Q")]
     if scale:
         layers.insert(0, base.mark_line().encode(y=y))
     layers.append(dots.add_params(chosen))
@@ -328,34 +232,10 @@ def _without_legend(channel: vl.Color) -> dict[str, Any]:
     }
 
 
-def name_measure(rows: pl.DataFrame, item: MeasureInfo, unit: str) -> str:
-    """Give what a measure is called, what it is in words, and its unit."""
-    subject, direction, metric = rows.select("subject", "direction", "metric").row(0)
-    parts = [part for part in (subject, direction) if part]
-    is_path = bool(subject) and item.name.startswith(f"{subject}.")
-    name = " ".join(parts) if is_path else item.name
-    # Shares of fairness and counts have no unit.
-    scales = {own: kind.scale for kind in describe().measures.values() for own in kind.names}
-    words = str(metric).removeprefix(f"{direction}.").split(".")
-    scale = "" if unit else scales.get(words[0], "")
-    told = [words[0].replace("_", " "), *words[1:]] if subject else [str(metric)]
-    if scale:
-        told = [scale, *told[1:]]
-    if name in (told[0], ""):
-        # What it is called is said once.
-        name, told = "", told if len(told) > 1 else [item.name]
-    title = ": ".join(filter(None, [name, ", ".join(told)]))
-    return _add_unit(title, unit)
-
-
-def _add_unit(title: str, unit: str) -> str:
-    return f"{title} ({unit})" if unit else title
-
-
 def name_axis(axis: Factor) -> str:
     """Name an axis in words, with the unit of its numbers."""
     scale = axis.scale
-    return _add_unit(axis.words, scale[1] if scale else "")
+    return add_unit(axis.words, scale[1] if scale else "")
 
 
 def choose_scale(axis: Factor) -> dict[str, Any]:
@@ -449,8 +329,8 @@ def draw_trade_off(conclusion: Conclusion) -> Figure:
                     "group": group,
                     "label": label if is_joined and setting in named else "",
                     "best": setting in best,
-                    **_span("x", first, setting),
-                    **_span("y", second, setting),
+                    **(read_ends("x", first, setting) or {}),
+                    **(read_ends("y", second, setting) or {}),
                 }
             )
     several = len({row["series"] for row in rows}) > 1
@@ -478,12 +358,6 @@ def draw_trade_off(conclusion: Conclusion) -> Figure:
     )
 
 
-def _span(name: str, measured: MeasureValues, setting: int) -> dict[str, float]:
-    own = measured.estimates[setting]
-    ends = (own.mean, own.mean) if math.isnan(own.low) else (own.low, own.high)
-    return {name: own.mean, f"{name}_low": ends[0], f"{name}_high": ends[1]}
-
-
 def _draw_against(
     conclusion: Conclusion,
     rows: pl.DataFrame,
@@ -502,33 +376,18 @@ def _draw_against(
         bounds = _list_bounds(conclusion, measured.info.name, drawn)
         axes[name], marks[name], left = make_room(drawn, bounds)
         beyond += left.replace(" The bound", f" The bound {measured.info.name}")
-    scaled = rows.with_columns(
-        *(
-            (pl.col(f"{name}{end}") / drawn.base).clip(lower_bound=drawn.least)
-            for name, drawn in axes.items()
-            for end in ("", "_low", "_high")
-        )
-    )
+    x, y = axes["x"], axes["y"]
+    points = scale_columns(scale_columns(rows, "x", x), "y", y).rename({"place": "step"})
     chosen = highlight()
-    points = scaled.rename({"place": "step"})
     legend = colour(points, "circle")
-
-    def encode(name: str, field: str, channel: type[vl.X | vl.Y]) -> vl.Channel:
-        drawn = axes[name]
-        options: dict[str, Any] = {"title": drawn.title, "scale": drawn.scale}
-        if drawn.scale.get("type") == "log":
-            options["axis"] = log_axis((drawn.scale["domain"][0], drawn.scale["domain"][1]))
-        return channel(f"{field}:Q", **options)
-
     base = make_chart(points).encode(
-        x=encode("x", "x", vl.X),
-        y=encode("y", "y", vl.Y),
+        x=encode(vl.X, "x", x),
+        y=encode(vl.Y, "y", y),
         color=legend if several else vl.Color(**_without_legend(legend)),
         opacity=fade(chosen),
         tooltip=[
             vl.Tooltip("setting:N", title=" "),
-            vl.Tooltip("x:Q", title=axes["x"].title, format=".4~g"),
-            vl.Tooltip("y:Q", title=axes["y"].title, format=".4~g"),
+            *list_tooltips(x, y),
         ],
     )
     dots = base.mark_point(filled=True, size=60 if len(groups) > 1 else 45)
@@ -542,18 +401,14 @@ def _draw_against(
     layers = []
     if conclusion.main_axis.numbers:
         layers.append(base.mark_line(strokeWidth=1.5).encode(order=vl.Order("step:Q")))
-    layers += [
-        base.mark_rule().encode(x=encode("x", "x_low", vl.X), x2="x_high:Q"),
-        base.mark_rule().encode(y=encode("y", "y_low", vl.Y), y2="y_high:Q"),
-        dots.add_params(chosen),
-    ]
+    layers += [*draw_intervals(base, x, y), dots.add_params(chosen)]
     if points["best"].any():
         ring = base.mark_point(filled=False, size=190, strokeWidth=2)
         layers.append(ring.transform_filter("datum.best"))
     text = base.mark_text(align="left", baseline="bottom", dx=7, dy=-3, style="halo")
     named = text.encode(text="label:N").transform_filter("datum.label != ''")
-    layers += [named, named.properties(mark={**named.parts["mark"], "style": "text"})]
+    layers += draw_halo(named)
     told = [(value, f"{second.info.name} {words}") for value, words in marks["y"]]
-    layers += _mark(points, told, axes["y"], None, y="y")
+    layers += _mark(points, told, y, None, y="y")
     layers += [mark_along(value, f"{first.info.name} {words}", "x") for value, words in marks["x"]]
     return vl.layer(*layers), beyond
