@@ -86,6 +86,31 @@ class Decision(Evaluation):
         """The setting that is recommended; None where none holds."""
         return self.chosen.setting if self.chosen.standing is Feasibility.HOLDS else None
 
+    @property
+    def top(self) -> int | None:
+        """The setting that holds with the best objective; one that is as good may be recommended.
+
+        None where nothing holds, and without an objective.
+        """
+        return max(self.holding, key=self.weigh, default=None) if self.objective else None
+
+    @property
+    def is_top(self) -> bool:
+        """Whether no setting that holds has a better objective than the recommended one."""
+        top, setting = self.top, self.recommended
+        return top is None or setting is None or self.weigh(setting) >= self.weigh(top)
+
+    @property
+    def gap(self) -> float:
+        """How far the recommended setting's objective is from the best, as a share of the larger.
+
+        0 where nothing is recommended, and without an objective.
+        """
+        if self.top is None or self.recommended is None:
+            return 0.0
+        one, other = self.weigh(self.recommended), self.weigh(self.top)
+        return abs(one - other) / (max(abs(one), abs(other)) or 1.0)
+
     def choose(self, settings: Sequence[int]) -> Choice:
         """Find the best of some settings, which are in the order of preference.
 
