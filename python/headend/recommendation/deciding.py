@@ -88,10 +88,7 @@ class Decision(Evaluation):
 
     @property
     def top(self) -> int | None:
-        """The setting that holds with the best objective; one that is as good may be recommended.
-
-        None where nothing holds, and without an objective.
-        """
+        """The setting that holds with the best objective; None where there is none."""
         return max(self.holding, key=self.weigh, default=None) if self.objective else None
 
     @property
@@ -99,17 +96,6 @@ class Decision(Evaluation):
         """Whether no setting that holds has a better objective than the recommended one."""
         top, setting = self.top, self.recommended
         return top is None or setting is None or self.weigh(setting) >= self.weigh(top)
-
-    @property
-    def gap(self) -> float:
-        """How far the recommended setting's objective is from the best, as a share of the larger.
-
-        0 where nothing is recommended, and without an objective.
-        """
-        if self.top is None or self.recommended is None:
-            return 0.0
-        one, other = self.weigh(self.recommended), self.weigh(self.top)
-        return abs(one - other) / (max(abs(one), abs(other)) or 1.0)
 
     def choose(self, settings: Sequence[int]) -> Choice:
         """Find the best of some settings, which are in the order of preference.

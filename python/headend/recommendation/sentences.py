@@ -232,7 +232,8 @@ def _describe_rest(decisions: Sequence[Decision]) -> str:
 
 def _write_distance(decisions: Sequence[Decision]) -> str:
     """Say how near to the best objective the recommended settings are that do not have it."""
-    is_within = all(own.is_top or own.gap <= TIE for own in decisions)
+    found = (sorted(map(own.weigh, (own.recommended or 0, own.top or 0))) for own in decisions)
+    is_within = all(last - first <= TIE * max(abs(first), abs(last)) for first, last in found)
     word = "highest" if decisions[0].criteria.higher_is_better else "lowest"
     return f"{'within 5 % of' if is_within else 'as good as'} the {word}"
 
