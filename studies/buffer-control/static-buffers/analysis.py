@@ -46,11 +46,12 @@ def check_several(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     rows = tabulate(points)
     several = rows.filter(pl.col("longest_ms") >= limits["several_s"] * 1e3).height
     waits: list[float] = (rows["longest_ms"] / 1e3).to_list()
+    predicted: list[float] = (rows["predicted_ms"] / 1e3).to_list()
     text = f"{several} of {rows.height} cases; {min(waits):.2f} to {max(waits):.2f} s"
     why = (
-        f"buffer over rate is {rows['predicted_ms'].min() / 1e3:.2f} to"
-        f" {rows['predicted_ms'].max() / 1e3:.2f} s, and the longest waits are as long"
-    )  # type: ignore[operator]
+        f"buffer over rate is {min(predicted):.2f} to {max(predicted):.2f} s, and the longest waits"
+        " are as long"
+    )
     return ClaimResult(text, decide(several > rows.height / 2), why=why)
 
 
