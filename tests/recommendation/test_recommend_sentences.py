@@ -90,6 +90,43 @@ def test_a_clearly_better_setting_is_recommended_though_more_has_to_be_set() -> 
     assert first.endswith("; buffer 48 KiB has the highest upload rate, 4 Mbit/s.")
 
 
+@pytest.mark.parametrize(
+    ("rate", "reason", "rest"),
+    [
+        (3.9e6, "has the highest upload rate, 4 Mbit/s. As good: ", "hold, with the highest"),
+        (
+            4.1e6,
+            "has upload rate 4 Mbit/s, within 5 % of the highest (4.1 Mbit/s with buffer 48 KiB)."
+            " As good: ",
+            "hold; upload rate is within 5 % of the highest.",
+        ),
+    ],
+)
+def test_what_is_as_good_is_not_called_the_highest(rate: float, reason: str, rest: str) -> None:
+    decision = make(lambda *_: 4.2, lambda label, _: rate if label == "buffer 48 KiB" else 4e6)
+
+    assert decision.is_top is (rate < 4e6)
+    assert f"; AQM 10 ms {reason}" in describe_tier(decision)[0]
+    (_, told) = answer_recommendation("", [decision]).sentences
+    assert rest.replace("hold", "holds") in told
+
+
+def test_a_difference_that_nobody_notices_is_not_called_5_percent() -> None:
+    decision = make(
+        lambda label, _: 1.05 if label == "buffer 48 KiB" else 1.0,
+        lambda *_: 4e6,
+        wish=("most call.mos.p5",),
+    )
+    wider = make(
+        lambda label, _: 1.09 if label == "buffer 48 KiB" else 1.0,
+        lambda *_: 4e6,
+        wish=("most call.mos.p5",),
+    )
+
+    assert "within 5 % of the highest (1.05 with" in describe_tier(decision)[0]
+    assert "as good as the highest (1.09 with" in describe_tier(wider)[0]
+
+
 def test_a_wide_interval_alone_does_not_make_a_setting_recommended() -> None:
     def give(label: str, seed: int) -> float:
         return 3.2e6 + 1e6 * (seed - 2) if label == "AQM 10 ms" else 4e6

@@ -86,6 +86,17 @@ class Decision(Evaluation):
         """The setting that is recommended; None where none holds."""
         return self.chosen.setting if self.chosen.standing is Feasibility.HOLDS else None
 
+    @property
+    def top(self) -> int | None:
+        """The setting that holds with the best objective; None where there is none."""
+        return max(self.holding, key=self.weigh, default=None) if self.objective else None
+
+    @property
+    def is_top(self) -> bool:
+        """Whether no setting that holds has a better objective than the recommended one."""
+        top, setting = self.top, self.recommended
+        return top is None or setting is None or self.weigh(setting) >= self.weigh(top)
+
     def choose(self, settings: Sequence[int]) -> Choice:
         """Find the best of some settings, which are in the order of preference.
 

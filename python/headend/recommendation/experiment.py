@@ -23,7 +23,7 @@ from headend.running.executor import Failure, Finished, OnProgress, read_stop
 from headend.running.job import Job, prepare
 from headend.running.memory import Allowance, read_allowance
 from headend.running.points import gather_points, join_frames, run_points
-from headend.scenario.source import Text, write_overrides
+from headend.scenario.source import write_overrides
 from headend.scenario.subjects import Vocabulary
 
 Made = TypeVar("Made")
@@ -178,15 +178,7 @@ def run_request(
     memory: str | int | None = None,
     report: bool = True,
 ) -> Recommendation:
-    """Run a recommendation, or what is missing of it.
-
-    Parameters
-    ----------
-    request
-        What is asked.
-    out, force, scheduler, stop, on_progress, memory, report
-        As of `recommend`.
-    """
+    """Run a recommendation, or what is missing of it, with the options of `recommend`."""
     folder = None if out is None else take_path(out, "out")
     stop = read_stop(stop, on_progress)
     allowance = read_allowance(memory)
@@ -218,7 +210,10 @@ def prepare_tier(request: Request, tier: Tier, allowance: Allowance | None = Non
     """
     candidates = tuple(request.list_candidates(tier))
     texts = [request.read_text(tier, candidate) for candidate in candidates]
-    loaded = [_attempt(_read_vocabulary, request, text) for text in texts]
+    loaded = [
+        _attempt(lambda own: Vocabulary.from_scenario(own.load(request.overrides).scenario), text)
+        for text in texts
+    ]
     known = [own for own in loaded if isinstance(own, Vocabulary)]
     _refuse_all(loaded)
     wish = read_tier_wish(request, tier, known)
@@ -246,10 +241,6 @@ def _attempt(make: Callable[..., Made], *arguments: Any) -> Made | Failure:
         return make(*arguments)
     except InputError as error:
         return Failure(str(error))
-
-
-def _read_vocabulary(request: Request, text: Text) -> Vocabulary:
-    return Vocabulary.from_scenario(text.load(request.overrides).scenario)
 
 
 def _refuse_all(found: Sequence[object]) -> None:

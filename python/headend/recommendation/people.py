@@ -293,22 +293,10 @@ def read_tables(
     folder: Path,
     allowed: tuple[Path, ...] = (),
 ) -> Traffic:
-    """Make people of the tables ``flow``, ``host`` and ``tcp`` of a file.
+    """Make people of the tables ``flow``, ``host`` and ``tcp`` of a file in a folder.
 
     What must hold follows from the applications; there should be the most goodput of all transfers
-    upstream.
-
-    Parameters
-    ----------
-    round_trip, allowed
-        As of `read_traffic`.
-    folder
-        Of the file: the traces that flows replay are in it or below.
-
-    Raises
-    ------
-    InputError
-        Beginning with the path of a key, such as ``flow.call.rtt``.
+    upstream. Errors begin with the path of a key, such as ``flow.call.rtt``.
     """
     reach = Reach(scenario=folder, allowed=allowed)
     places = {}
@@ -316,8 +304,21 @@ def read_tables(
         with naming(f"flow: {name}"):
             places[name] = str(reach.locate(name))
     tables = {key: _place(table, places) for key, table in tables.items()}
-    _check_hosts(tables.get("host", {}))
-    flows, resolved = tables.get("flow", {}), _resolve(tables)
+    hosts = tables.get("host", {})
+    for name, host in hosts.items() if isinstance(hosts, Mapping) else ():
+        via = host.get("via") if isinstance(host, Mapping) else None
+        if via and via != [LINE]:
+            raise InputError(
+                f'host.{name}.via: expected ["{LINE}"], the line of the tier, found'
+                f" {write_value(via, '')}"
+            )
+    reach = Reach(allowed=tuple(map(Path, _list_files(tables))))
+    try:
+        loaded = read_scenario({"link": {LINE: {"docsis": {}}}, **tables}, reach).load()
+    except InputError as error:
+        raise InputError(str(error).removeprefix("scenario: ")) from error
+    flows, known = tables.get("flow", {}), json.loads(loaded.scenario.resolved_json())["flow"]
+    resolved = {name: known[name] for name in flows}  # with all defaults, as they are ordered
     applications = {name: name_application(flow) for name, flow in resolved.items()}
     if round_trip is not None:
         distant = list_applications("distant")
@@ -359,28 +360,6 @@ def _place(value: Any, places: Mapping[str, str]) -> Any:
     if isinstance(value, list):
         return [_place(own, places) for own in value]
     return places.get(value, value) if isinstance(value, str) else value
-
-
-def _check_hosts(hosts: Any) -> None:
-    """Refuse hosts that are behind something else than the line of the tier."""
-    for name, host in hosts.items() if isinstance(hosts, Mapping) else ():
-        via = host.get("via") if isinstance(host, Mapping) else None
-        if via and via != [LINE]:
-            raise InputError(
-                f'host.{name}.via: expected ["{LINE}"], the line of the tier, found'
-                f" {write_value(via, '')}"
-            )
-
-
-def _resolve(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the flows with all defaults, in the order in which they are written."""
-    reach = Reach(allowed=tuple(map(Path, _list_files(tables))))
-    try:
-        loaded = read_scenario({"link": {LINE: {"docsis": {}}}, **tables}, reach).load()
-    except InputError as error:
-        raise InputError(str(error).removeprefix("scenario: ")) from error
-    flows = json.loads(loaded.scenario.resolved_json())["flow"]
-    return {name: flows[name] for name in tables.get("flow", {})}
 
 
 # Round-trip times.

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from headend.design.place import read_toml
+from headend.design.reading import show_value
 from headend.design.seeds import choose_seeds
 from headend.errors import InputError, naming, suggest, take_path
 from headend.files import read_bytes
@@ -31,7 +33,7 @@ from headend.recommendation.people import (
 from headend.recommendation.rates import PRESET, make_tiers, read_preset, shorten_rate
 from headend.recommendation.request import SEEDS, Request
 from headend.recommendation.tier import LINE, Tier
-from headend.recommendation.tiers_file import TiersFile, is_tiers, parse_toml, read_tiers_file, show
+from headend.recommendation.tiers_file import TiersFile, is_tiers, read_tiers_file
 from headend.scenario.library import refuse_standard_input
 from headend.scenario.reach import read_allowed
 from headend.scenario.source import LARGEST_SCENARIO_BYTES, Overrides
@@ -110,7 +112,14 @@ def read_request(
     if features is not None:
         options.locate("may_set", "--may-set", may_set, lambda: _check_features(features, tiers))
     round_trip = options.read("rtt", "--rtt", rtt, read_round_trip)
-    _refuse_taken(overrides)
+    for path, value in overrides:
+        if _TAKEN.fullmatch(path):
+            raise InputError(
+                f"--set {path}={value}: the tiers and the settings that are tried set this;"
+                f" expected another key,"
+                f' such as link.{LINE}.docsis.plant.map_interval="1 ms", and --may-set for what is'
+                " tried"
+            )
     people, files = _read_people(options, traffic, round_trip, allowed)
     request = Request(
         name=_clean(file.path.stem) if file else name_tiers(tiers),
@@ -190,25 +199,13 @@ def _holds_tiers(path: Path) -> bool:
         return False
     if path.suffix != ".toml" and not re.search(rb"^\s*\[?\s*tier\b", content, re.MULTILINE):
         return False
-    table = parse_toml(path, content.decode("utf-8"))
+    table = read_toml(path, "file of tiers")
     if "link" in table:
         raise InputError(
             f"{path}: this is a scenario; expected a file of tiers or of a modem"
             f" (the people of a scenario: --traffic {path})"
         )
     return is_tiers(table)
-
-
-def _refuse_taken(overrides: Overrides) -> None:
-    """Refuse overrides of what a recommendation sets itself: a tier's rates, compared settings."""
-    for path, value in overrides:
-        if _TAKEN.fullmatch(path):
-            raise InputError(
-                f"--set {path}={value}: the tiers and the settings that are tried set this;"
-                f" expected another key,"
-                f' such as link.{LINE}.docsis.plant.map_interval="1 ms", and --may-set for what is'
-                " tried"
-            )
 
 
 def _refuse_twins(tiers: Sequence[Tier]) -> None:
@@ -224,7 +221,7 @@ def _read_features(value: Any) -> tuple[Feature, ...]:
     """Read names of features, in lists or with commas between them."""
     texts, known = [value] if isinstance(value, str) else value, ", ".join(CHOOSABLE)
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
-        raise InputError(f"expected names such as {known}, found {show(value)}")
+        raise InputError(f"expected names such as {known}, found {show_value(value)}")
     words = [word.strip() for text in texts for word in text.split(",")]
     if not all(words) or not words:
         raise InputError(f"expected names such as {known}, found nothing")
@@ -277,7 +274,7 @@ def _read_people(
     def read(value: Any) -> Traffic:
         if not isinstance(value, str):
             raise InputError(
-                f'expected people such as "call, game, 2 uploads", found {show(value)}'
+                f'expected people such as "call, game, 2 uploads", found {show_value(value)}'
             )
         return read_traffic(value, round_trip, folder, allowed)
 

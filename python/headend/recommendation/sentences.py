@@ -9,6 +9,7 @@ from headend.analysis.criteria import Condition, Criteria
 from headend.analysis.grading import Grade
 from headend.analysis.measures import MeasureValues
 from headend.analysis.ranking import Choice, Feasibility
+from headend.analysis.ties import TIE
 from headend.recommendation.candidate import DEFAULT_TARGET, UNMANAGED, Candidate, Feature
 from headend.recommendation.deciding import Decision
 from headend.recommendation.tier import Tier
@@ -217,11 +218,24 @@ def _describe_rest(decisions: Sequence[Decision]) -> str:
     if parts:
         return f"{capitalise('; '.join(parts))}."
     wish = decisions[0].criteria
-    best = f"the {name_objective(wish)}, within 5 % of the best" if wish.objective else ""
-    if not wish.constraints:
-        return f"This has {best}." if best else ""
-    verb = "holds" if len(wish.constraints) == 1 else "hold"
-    return f"{capitalise(_join_conditions(wish))} {verb}{f', with {best}' if best else ''}."
+    held, best = "", ""
+    if wish.constraints:
+        verb = "holds" if len(wish.constraints) == 1 else "hold"
+        held = f"{capitalise(_join_conditions(wish))} {verb}"
+    if wish.objective and all(own.is_top for own in decisions):
+        best = f"{', with' if held else 'This has'} the {name_objective(wish)}"
+    elif wish.objective:
+        named = name_term(wish.objective.text)
+        best = f"{'; ' + named if held else capitalise(named)} is {_write_distance(decisions)}"
+    return f"{held}{best}." if held or best else ""
+
+
+def _write_distance(decisions: Sequence[Decision]) -> str:
+    """Say how near to the best objective the recommended settings are that do not have it."""
+    found = (sorted(map(own.weigh, (own.recommended or 0, own.top or 0))) for own in decisions)
+    is_within = all(last - first <= TIE * max(abs(first), abs(last)) for first, last in found)
+    word = "highest" if decisions[0].criteria.higher_is_better else "lowest"
+    return f"{'within 5 % of' if is_within else 'as good as'} the {word}"
 
 
 def _describe_group(decisions: Sequence[Decision]) -> str:
@@ -377,12 +391,17 @@ def _describe_choice(decision: Decision, setting: int) -> str:
         is_buffer = decision.find(setting).feature is Feature.BUFFER_CONTROL
         reason = "is the smallest buffer" if is_buffer else "has the least to set"
         return f"{advice}. {which}; {label} {reason}."
-    value = write_mean(decision.terms[wish.objective.text], setting)
-    best = f"{label} has the {name_objective(wish)}"
-    if not decision.chosen.ties:
-        return f"{advice}. {which}; {best}, {value}."
-    ties = _list_settings(decision, decision.chosen.ties)
-    return f"{advice}. {which}; {best}, within 5 % of the best: {value}. As good: {ties}."
+    measured, top = decision.terms[wish.objective.text], decision.top
+    value, ties = write_mean(measured, setting), decision.chosen.ties
+    reason = f"{label} has the {name_objective(wish)}, {value}"
+    if top and not decision.is_top:
+        best = f"{write_mean(measured, top)} with {_name(decision, top)}"
+        reason = (
+            f"{label} has {_write_objective(decision, setting)},"
+            f" {_write_distance([decision])} ({best})"
+        )
+    as_good = f" As good: {_list_settings(decision, ties)}." if ties else ""
+    return f"{advice}. {which}; {reason}.{as_good}"
 
 
 def _describe_cost(decision: Decision, setting: int) -> str:

@@ -22,15 +22,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from headend.design.place import add_line, find_second
+from headend.design.place import add_line, read_toml
+from headend.design.reading import refuse_unknown, show_value
 from headend.errors import InputError, find_near, naming, suggest
-from headend.files import parse_toml as load_toml
 from headend.recommendation.line import load_line, read_modem_tier, split_line
 from headend.recommendation.people import TABLES
 from headend.recommendation.rates import (
@@ -42,7 +41,6 @@ from headend.recommendation.rates import (
 )
 from headend.recommendation.tier import LINE, Tier, copy_tables
 from headend.scenario.reach import Reach
-from headend.scenario.source import read_text, write_value
 from headend.text.reveal import reveal_line
 
 #: The options that a file can have, each with the name of the command line's, and what belongs to
@@ -74,14 +72,6 @@ class TiersFile:
         return InputError(f"{self.path}: {add_line(str(error), self.path)}")
 
 
-def parse_toml(path: Path, text: str) -> dict[str, Any]:
-    """Read TOML; errors begin with the path."""
-    try:
-        return load_toml(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: not valid TOML: {find_second(text, error) or error}") from error
-
-
 def is_tiers(content: Mapping[str, Any]) -> bool:
     """Say whether the content of a TOML file is one of tiers, not of a modem or a scenario.
 
@@ -98,16 +88,8 @@ def is_tiers(content: Mapping[str, Any]) -> bool:
 def read_tiers_file(
     path: Path, preset: str | None = None, allowed: tuple[Path, ...] = ()
 ) -> TiersFile:
-    """Read a file of tiers; errors have the path, the key and the line.
-
-    Parameters
-    ----------
-    preset
-        The generation of all modems, in place of what the file says.
-    allowed
-        Files and folders from which may be read besides that of the file.
-    """
-    content = parse_toml(path, read_text(path, "file of tiers"))
+    """Read a file of tiers; a preset and allowed files are those of the command line."""
+    content = read_toml(path, "file of tiers")
     try:
         return _read(path, content, preset, Reach(scenario=path.parent, allowed=allowed))
     except InputError as error:
@@ -115,11 +97,9 @@ def read_tiers_file(
 
 
 def _read(path: Path, content: Mapping[str, Any], preset: str | None, reach: Reach) -> TiersFile:
-    for key in content:
-        if key not in _KEYS:
-            raise InputError(f'unknown key "{key}"{suggest(key, _KEYS)}')
+    refuse_unknown(content, _KEYS)
     if content.get("format", 1) != 1:
-        raise InputError(f"format: expected 1, found {show(content['format'])}")
+        raise InputError(f"format: expected 1, found {show_value(content['format'])}")
     tables = content.get("tier", {})
     if not isinstance(tables, Mapping) or not tables:
         raise InputError(
@@ -138,14 +118,25 @@ def _read(path: Path, content: Mapping[str, Any], preset: str | None, reach: Rea
         notes += own
     title = content.get("title", "")
     if not isinstance(title, str):
-        raise InputError(f"title: expected text, found {show(title)}")
+        raise InputError(f"title: expected text, found {show_value(title)}")
+    people, expect = _read_people(content), content.get("expect", {})
+    if not isinstance(expect, Mapping):
+        raise InputError(
+            f"expect: expected a table [expect] of conditions, found {show_value(expect)}"
+        )
+    for name, text in expect.items():
+        if not isinstance(text, str):
+            raise InputError(
+                f'expect.{name}: expected a condition such as "call.mos.p5 >= 4.0", found'
+                f" {show_value(text)}"
+            )
     return TiersFile(
         path,
         tuple(tiers),
         title,
         options,
-        _read_people(content),
-        _read_expect(content.get("expect", {})),
+        people,
+        dict(expect),
         tuple(notes),
     )
 
@@ -161,24 +152,12 @@ def _read_people(content: Mapping[str, Any]) -> dict[str, Any]:
     tables = {key: content[key] for key in TABLES if key in content}
     for key, table in tables.items():
         if not isinstance(table, Mapping):
-            raise InputError(f"{key}: expected a table [{key}], found {show(table)}")
+            raise InputError(f"{key}: expected a table [{key}], found {show_value(table)}")
         if "flow" not in tables:
             raise InputError(f"{key}: expected [flow] beside it, whose people need it")
     if "flow" in tables and not tables["flow"]:
         raise InputError("flow: expected tables such as [flow.call], found none")
     return tables
-
-
-def _read_expect(table: Any) -> dict[str, str]:
-    if not isinstance(table, Mapping):
-        raise InputError(f"expect: expected a table [expect] of conditions, found {show(table)}")
-    for name, text in table.items():
-        if not isinstance(text, str):
-            raise InputError(
-                f'expect.{name}: expected a condition such as "call.mos.p5 >= 4.0", found'
-                f" {show(text)}"
-            )
-    return dict(table)
 
 
 def _read_tier(
@@ -189,7 +168,7 @@ def _read_tier(
     if not name.strip() or reveal_line(name) != name:
         raise InputError(f'tier: expected a name in one line, found "{reveal_line(name)}"')
     if not isinstance(table, Mapping):
-        raise InputError(f"{where}: expected a table [{where}], found {show(table)}")
+        raise InputError(f"{where}: expected a table [{where}], found {show_value(table)}")
     for key in table:
         if key not in _TIER_KEYS:
             raise InputError(f"{where}.{key}: unknown key{suggest(key, _TIER_KEYS)}")
@@ -202,7 +181,9 @@ def _read_tier(
             )
         file = table["modem"]
         if not isinstance(file, str) or not file.strip():
-            raise InputError(f"{where}.modem: expected the path of a file, found {show(file)}")
+            raise InputError(
+                f"{where}.modem: expected the path of a file, found {show_value(file)}"
+            )
         with naming(f"{where}.modem: {file}"):
             path = reach.locate(file)
         with naming(f"{where}.modem"):
@@ -237,11 +218,3 @@ def _read_rate(table: dict[str, Any], where: str, preset: str) -> float:
         rate = read_rate(table["rate"], where.rpartition(".")[2], preset)
     table["rate"] = write_rate(rate)
     return rate
-
-
-def show(value: Any) -> str:
-    """Write what was found as a file has it."""
-    try:
-        return write_value(value, "")
-    except InputError:  # a date
-        return str(value)

@@ -32,7 +32,6 @@ from headend.scenario.reach import Reach
 from headend.scenario.source import read_scenario
 
 if TYPE_CHECKING:
-    from headend.modem_file.finding import Finding
     from headend.recommendation.result import Recommendation
 
 __all__ = ["Tlv", "Written", "list_paths", "list_tlvs", "tell_default", "write_files"]
@@ -192,17 +191,17 @@ def _make(
                 f"{tier.file}: cannot be given {candidate.label}: {error}; headend config from"
                 " writes a new file of the tier's scenario in the results folder"
             ) from error
-        notes = _tell_deviation(request, tier, candidate, content)
+        found = _find_deviation(request, tier, candidate, content)
+        notes = [f"A run with the file differs from what was tried: {found}"] if found else []
         if content != old or secret is not None:
             content = _sign(content, secret, tier.file, is_padded=len(old) % 4 == 0)
             notes += _tell_unsigned(content, tier.file) if secret is None else []
     findings = check(content, secret, is_unsigned=secret is None)
-    return content, [*notes, *(_write_finding(own) for own in findings if own.severity != "note")]
-
-
-def _write_finding(finding: Finding) -> str:
-    place = f"TLV {finding.path}: " if finding.path else ""
-    return f"{finding.severity}: {place}{finding.text}"
+    for own in findings:
+        if own.severity != "note":
+            place = f"TLV {own.path}: " if own.path else ""
+            notes.append(f"{own.severity}: {place}{own.text}")
+    return content, notes
 
 
 def _export(
@@ -235,14 +234,6 @@ def _edit(request: Request, tier: Tier, candidate: Candidate, old: bytes) -> byt
     if deviation := _find_deviation(request, tier, candidate, new):
         raise InputError(f"a run with the file would differ from what was tried: {deviation}")
     return new
-
-
-def _tell_deviation(
-    request: Request, tier: Tier, candidate: Candidate, content: bytes
-) -> list[str]:
-    """Say where a run with a file differs from what was tried."""
-    found = _find_deviation(request, tier, candidate, content)
-    return [f"A run with the file differs from what was tried: {found}"] if found else []
 
 
 def _find_deviation(
