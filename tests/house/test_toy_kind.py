@@ -23,7 +23,7 @@ from headend.design.design import Design
 from headend.design.reading import read_factor, refuse_unknown
 from headend.design.seeds import choose_seeds
 from headend.figures import Figure
-from headend.pages.experiment import keep_page
+from headend.pages.experiment import write_experiment
 from headend.pages.notebook import Presented
 from headend.pages.page import render_page
 from headend.pages.section import Page, Section
@@ -122,8 +122,7 @@ def run_ladder(content: Mapping[str, Any], folder: Path) -> Ladder:
         open_experiment(own, Ladder.kind, lambda manifest: None)
 
     result = run_points([jobs], gather, folder, open_folder, stop=threading.Event())
-    result.write(folder)
-    keep_page(result, lambda: render_page(describe_ladder(result)))
+    write_experiment(result, lambda: render_page(describe_ladder(result)))
     return result
 
 

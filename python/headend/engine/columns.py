@@ -133,6 +133,8 @@ class Lists:
     def __init__(self, table: pl.DataFrame | Mapping[str, list[Any]]) -> None:
         self._table = table
         self._lists: dict[str, list[Any]] = {}
+        # Each is asked for as often as there are quantities of the table.
+        self._numbers: dict[str, list[float]] = {}
 
     @classmethod
     def of(cls, tables: Tables, name: str) -> Lists:
@@ -147,12 +149,6 @@ class Lists:
         """The names of the columns."""
         return list(self._table) if isinstance(self._table, Mapping) else self._table.columns
 
-    @property
-    def height(self) -> int:
-        """The number of rows."""
-        names = self.columns
-        return len(self[names[0]]) if names else 0
-
     def __getitem__(self, name: str) -> list[Any]:
         """Give a column."""
         if name not in self._lists:
@@ -160,22 +156,21 @@ class Lists:
             self._lists[name] = column if isinstance(column, list) else column.to_list()
         return self._lists[name]
 
-    def rows(self, *names: str) -> Iterator[dict[str, Any]]:
-        """Give the rows, of all columns or of those named."""
-        names = names or tuple(self.columns)
-        for values in zip(*(self[name] for name in names), strict=True):
-            yield dict(zip(names, values, strict=True))
-
     def list_numbers(self, name: str) -> list[float]:
         """Give a column of numbers; ``discarded`` is the sum over the reasons."""
+        if name not in self._numbers:
+            self._numbers[name] = list(self._read_numbers(name))
+        return self._numbers[name]
+
+    def _read_numbers(self, name: str) -> Iterator[float]:
         if name == "discarded":
-            reasons = [own for own in self.columns if own.startswith("discarded_")]
-            return [float(sum(row)) for row in zip(*(self[own] for own in reasons), strict=True)]
-        return [float("nan") if own is None else float(own) for own in self[name]]
+            reasons = [column for column in self.columns if column.startswith("discarded_")]
+            return (float(sum(row)) for row in zip(*map(self.__getitem__, reasons), strict=True))
+        return (float("nan") if value is None else float(value) for value in self[name])
 
     def find_rows(self, **wanted: Collection[str]) -> list[int]:
         """Find the rows that hold one of the wanted texts in each column."""
-        found = list(range(self.height))
+        found = list(range(len(self[self.columns[0]])))
         for name, texts in wanted.items():
             column, known = self[name], set(texts)
             found = [index for index in found if column[index] in known]
@@ -211,6 +206,8 @@ class Frames(MutableMapping[str, "pl.DataFrame"]):
 
     def __delitem__(self, name: str) -> None:
         """Leave a table out."""
+        self._made.pop(name, None)
+        self._lists.pop(name, None)
         self._types = {own: types for own, types in self._types.items() if own != name}
 
     def __contains__(self, name: object) -> bool:
@@ -255,7 +252,15 @@ def build_frame(name: str, columns: Mapping[str, list[str] | tuple[str, bytes]])
     types = (TABLES | OPTIONAL_TABLES)[name]
     if not columns:
         return pl.DataFrame(schema=types)
-    frame = pl.DataFrame([_build_series(name, column) for name, column in columns.items()])
+    frame = pl.DataFrame(
+        [
+            pl.Series(name, column, dtype=pl.String)
+            if isinstance(column, list)
+            # The engine's numbers, by the type codes of Python's arrays.
+            else pl.Series(name, array(*column), dtype=pl.Float64 if column[0] == "d" else pl.Int64)
+            for name, column in columns.items()
+        ]
+    )
     # A cast costs as much as a query even where there is nothing to cast, and of most tables there
     # is nothing.
     other = {
@@ -264,13 +269,3 @@ def build_frame(name: str, columns: Mapping[str, list[str] | tuple[str, bytes]])
         if name in types and kind.to_python() is not types[name]
     }
     return frame.cast(other) if other else frame  # type: ignore[arg-type]
-
-
-def _build_series(name: str, column: list[str] | tuple[str, bytes]) -> pl.Series:
-    import polars as pl
-
-    if isinstance(column, list):
-        return pl.Series(name, column, dtype=pl.String)
-    code, content = column
-    # The engine's numbers, by the type codes of Python's arrays.
-    return pl.Series(name, array(code, content), dtype=pl.Float64 if code == "d" else pl.Int64)

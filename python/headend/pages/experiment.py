@@ -1,4 +1,4 @@
-"""The page of an experiment in its folder: made again only when what it shows has changed."""
+"""An experiment in its folder, and its page: made again only when what it shows has changed."""
 
 from __future__ import annotations
 
@@ -12,17 +12,31 @@ from headend.results.folder import MANIFEST, REPORT
 from headend.results.seal import is_page_of
 
 
-def keep_page(experiment: Experiment, render: Callable[[], str], *, report: bool = True) -> None:
-    """Write the page of an experiment to its folder, or remove one that shows something else."""
+def write_experiment(
+    experiment: Experiment, render: Callable[[], str], *, report: bool = True
+) -> None:
+    """Write an experiment to its folder, with its page, or without one that shows something else.
+
+    Parameters
+    ----------
+    experiment
+        One that has a folder.
+    render
+        Gives the HTML of its page; called only where that is written.
+    report
+        Whether to write the page.
+    """
     folder = experiment.folder
-    assert folder, "an experiment whose page is kept has a folder"
+    assert folder, "an experiment that is written has a folder"
+    experiment.write(folder)
+    if not experiment.complete:
+        return  # its page is gone already
     path = folder / REPORT
-    # What is no file is no page of other results; who writes the page says that it is in the way.
-    is_other = path.is_file() and not is_page_of(path, _fingerprint(folder))
-    if not experiment.complete or (is_other and not report):
-        remove_page(folder)
-    elif report:
+    if report:
         write_experiment_page(experiment, render)
+    # What is no file is no page of other results, and is left where it is.
+    elif path.is_file() and not is_page_of(path, _fingerprint(folder)):
+        remove_page(folder)
 
 
 def write_experiment_page(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from headend.analysis.estimate import format_cell
 from headend.analysis.grading import Grade
 from headend.analysis.ranking import Feasibility
-from headend.pages.experiment import keep_page, write_experiment_page
+from headend.pages.experiment import write_experiment, write_experiment_page
 from headend.pages.section import Page, Section, fold, text
 from headend.recommendation.candidate import order_candidates
 from headend.recommendation.people import name_application
@@ -53,9 +53,7 @@ _DSCPS = {0: "0", 45: "45 (NQB)", 46: "46 (EF)"}
 
 def write_recommendation(recommendation: Recommendation, *, report: bool = True) -> None:
     """Write a recommendation to its folder, with its page, or without one that says otherwise."""
-    assert recommendation.folder
-    recommendation.write(recommendation.folder)
-    keep_page(recommendation, lambda: render_recommendation(recommendation), report=report)
+    write_experiment(recommendation, lambda: render_recommendation(recommendation), report=report)
 
 
 def write_recommendation_page(recommendation: Recommendation, path: Path | None = None) -> Path:

@@ -28,7 +28,7 @@ from headend.scenario.library import guide_to_results
 if TYPE_CHECKING:
     import polars as pl
 
-    from headend.engine.columns import Kind, Lists
+    from headend.engine.columns import Kind
     from headend.results.capture import Capture
 
 Found = TypeVar("Found")
@@ -156,14 +156,6 @@ class Record:
     def summary(self) -> pl.DataFrame:
         """One row for the whole run."""
         return self.tables["summary"]
-
-    def lists(self, name: str) -> Lists:
-        """Give a table as lists, without a frame; without rows where the run has no such table."""
-        from headend.engine.columns import OPTIONAL_TABLES, Lists
-
-        if name in self.tables:
-            return Lists.of(self.tables, name)
-        return Lists({column: [] for column in OPTIONAL_TABLES[name]})
 
     def _take_optional(self, name: str) -> pl.DataFrame:
         """Give a table that only some runs have; without rows where this one does not have it."""

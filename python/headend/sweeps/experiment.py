@@ -16,7 +16,7 @@ from headend.design.design import Point
 from headend.design.place import add_line, locate
 from headend.design.seeds import choose_seeds
 from headend.errors import InputError, take_path
-from headend.pages.experiment import keep_page
+from headend.pages.experiment import write_experiment
 from headend.results.store import PointStore, list_points
 from headend.running.executor import (
     Failure,
@@ -134,8 +134,7 @@ def sweep(
     if folder is None:
         return result
     result = replace(result, folder=folder)
-    result.write(folder)
-    keep_page(result, lambda: render_sweep(result), report=report)
+    write_experiment(result, lambda: render_sweep(result), report=report)
     return result
 
 
