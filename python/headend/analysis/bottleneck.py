@@ -6,9 +6,9 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from headend.analysis.causes import find_causes, pick_rows
+from headend.analysis.causes import find_causes
 from headend.analysis.quality import judge_flows
 from headend.analysis.queues import (
     LONG_WAIT,
@@ -24,8 +24,8 @@ from headend.scenario.groups import find_groups, label_member, name_group, order
 from headend.scenario.parameters import find_value
 from headend.text.quantity import format_quantity
 
-if TYPE_CHECKING:
-    import polars as pl
+#: Queues that did one kind of harm, and the column that says which did most of it.
+_Harm = tuple[list[dict[str, Any]], str]
 
 #: Of so many rates in a group, each has rows of its own; of more, the group is one.
 MOST_TIERS = 6
@@ -70,7 +70,7 @@ class QueueGroup:
 
 def gather_queues(result: Record) -> list[QueueGroup]:
     """Give the queues that had packets; those that differ in a number only are put together."""
-    rows = weigh_queues(result).to_dicts()
+    rows = weigh_queues(result)
     groups = find_groups([row["queue"] for row in rows])
     pooled: dict[str, list[dict[str, Any]]] = {}
     for row in sorted(rows, key=lambda row: order_naturally(row["queue"])):
@@ -115,27 +115,28 @@ def find_bottleneck(result: Record) -> str | None:
     lost first of all by that; the queues in which most of those who suffer wait come before any
     other, and those of a direction in which one of them suffers before the rest.
     """
-    import polars as pl
-
     queues = weigh_queues(result)
-    kinds = [
-        (queues.filter(pl.col("standing_ratio") > STANDING_TIME), "median"),
-        (queues.filter(pl.col("lost_ratio") > LOSSY_SHARE), "lost"),
+    kinds: list[_Harm] = [
+        ([row for row in queues if row["standing_ratio"] > STANDING_TIME], "median"),
+        ([row for row in queues if row["lost_ratio"] > LOSSY_SHARE], "lost"),
         (
-            queues.filter(
-                (pl.col("standing_ratio") > STOOD_AT_TIMES) | (pl.col("median") > LONG_WAIT)
-            ),
+            [
+                row
+                for row in queues
+                if row["standing_ratio"] > STOOD_AT_TIMES or row["median"] > LONG_WAIT
+            ],
             "standing_ratio",
         ),
     ]
     standing, lossy, at_times = kinds
-    slow = (queues.filter(pl.col("delay_p99_ns").fill_nan(0) > LONG_WAIT), "delay_p99_ns")
+    slow = ([row for row in queues if row["delay_p99_ns"] > LONG_WAIT], "delay_p99_ns")
     ways: set[str] = set()
-    felt = queues.clear()
+    felt: set[str] = set()
     if not _is_clear(kinds, slow):
         hurt = [own for own in judge_flows(result) if own.suffers and own.symptom]
         harms = {own.symptom for own in hurt}
-        felt = pick_rows(queues, find_causes(result).main)
+        main = find_causes(result).main
+        felt = set(main.queues) if main else set()
         ways = {
             way for own in hurt for way in ([own.direction] if own.direction else ["up", "down"])
         }
@@ -144,29 +145,30 @@ def find_bottleneck(result: Record) -> str | None:
         elif harms == {"lost"}:
             kinds = [lossy, standing, at_times]
     for chosen, by in [
-        *((chosen.join(felt, on="queue", how="semi"), by) for chosen, by in kinds),
-        (felt, "waited"),
-        *((chosen.filter(pl.col("direction").is_in(ways)), by) for chosen, by in kinds),
+        *(([row for row in chosen if row["queue"] in felt], by) for chosen, by in kinds),
+        ([row for row in queues if row["queue"] in felt], "waited"),
+        *(([row for row in chosen if row["direction"] in ways], by) for chosen, by in kinds),
         *kinds,
     ]:
-        if not chosen.is_empty():
-            return str(chosen.sort(by)["queue"][-1])
-    names: list[str] = queues.sort("waited")["queue"].to_list()
+        if chosen:
+            return str(_order(chosen, by)[-1]["queue"])
+    names = [str(row["queue"]) for row in _order(queues, "waited")]
     if result.bottleneck in names:
         return result.bottleneck
     return names[-1] if names else None
 
 
-def _is_clear(kinds: Sequence[tuple[pl.DataFrame, str]], slow: tuple[pl.DataFrame, str]) -> bool:
-    """Say whether the same queue is to blame whoever suffers; looking at all flows takes long."""
-    import polars as pl
+def _order(rows: Sequence[dict[str, Any]], column: str) -> list[dict[str, Any]]:
+    """Sort by a column that is measured in all of the rows."""
+    return sorted(rows, key=lambda row: row[column])
 
-    standing, lossy, _ = (frame for frame, _ in kinds)
-    long = slow[0]
-    if not standing.is_empty():
-        long = pl.concat([standing, long])
-        return lossy.is_empty() and long["direction"].n_unique() == 1
-    return lossy.is_empty() and long.is_empty()
+
+def _is_clear(kinds: Sequence[_Harm], slow: _Harm) -> bool:
+    """Say whether the same queue is to blame whoever suffers; looking at all flows takes long."""
+    standing, lossy, _ = (rows for rows, _ in kinds)
+    if lossy or not standing:
+        return not lossy and not slow[0]
+    return len({row["direction"] for row in [*standing, *slow[0]]}) == 1
 
 
 def find_shared_bottleneck(results: Sequence[Record]) -> str | None:
@@ -176,7 +178,7 @@ def find_shared_bottleneck(results: Sequence[Record]) -> str | None:
     for is_meant in (lambda _, row: row["queue"] in changed and _is_long(row), _is_blamed(chosen)):
         worst: dict[str, tuple[bool, float]] = {}
         for number, result in enumerate(results):
-            for row in weigh_queues(result).iter_rows(named=True):
+            for row in weigh_queues(result):
                 if is_meant(number, row):
                     harm = (
                         row["standing_ratio"] > STANDING_TIME,
@@ -206,7 +208,8 @@ def _find_changed(results: Sequence[Record]) -> set[str]:
     for result in results if len(results) > 1 else ():
         scenario = result.manifest["scenario"]
         columns = ("queue", "discipline", "rate_bps", "limit_bytes")
-        for queue, *own in result.queues.select(columns).iter_rows():
+        for row in result.rows("queues"):
+            queue, *own = (row[column] for column in columns)
             key = find_key(scenario.get("link", {}), queue)
             # A classic queue with a low-latency queue beside it is another one than a queue alone.
             keys = [key, f"{key.removesuffix('.queue')}.low_latency"] if key else []

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headend.analysis.channels import ChannelState, gather_channels
 from headend.analysis.low_latency import find_queue_of
@@ -22,9 +22,6 @@ from headend.analysis.queues import (
 )
 from headend.analysis.street import gather_homes
 from headend.results.record import Record, cached_on_record
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: From this share of collided contention requests on, collisions explain a long wait: one request
 #: in 25 then collides twice in a row, and each collision doubles the backoff.
@@ -114,7 +111,7 @@ def find_causes(result: Record) -> Causes:
     suffering = [own for own in found if own.suffers]
     if not suffering:
         return Causes((), 0)
-    flows = {(row["flow"], row["direction"]): row for row in result.flows.to_dicts()}
+    flows = {(row["flow"], row["direction"]): row for row in result.rows("flows")}
     routes = _Routes(result)
     channels = [state for state in gather_channels(result) if state.is_full]
     groups: dict[tuple[Place, str, str], list[DelayCause]] = {}
@@ -175,7 +172,7 @@ class _Routes:
         links = list(scenario.get("link", {}))
         self._only = links if len(links) == 1 else []
         self._queues: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for row in weigh_queues(result).to_dicts():
+        for row in weigh_queues(result):
             place = row["queue"].rpartition(".")[0]
             self._queues.setdefault((place, row["direction"]), []).append(row)
 
@@ -258,10 +255,3 @@ def count_collided(queue: Mapping[str, Any]) -> float:
     """Give the share of a cable upstream queue's contention requests that collided, or 0."""
     asked = queue["requests_contention"]
     return queue["collisions"] / asked if asked else 0.0
-
-
-def pick_rows(queues: pl.DataFrame, group: CauseGroup | None) -> pl.DataFrame:
-    """Give the rows of the queues in which a group of the suffering flows wait."""
-    import polars as pl
-
-    return queues.filter(pl.col("queue").is_in(group.queues if group else []))

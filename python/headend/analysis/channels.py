@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headend.results.record import Record
@@ -89,11 +90,19 @@ def gather_channels(result: Record) -> list[ChannelState]:
     """Give the channels that are shared or full."""
     links = result.manifest.get("scenario", {}).get("link", {})
     states = []
-    for row in result.channels.filter(result.channels["utilisation"].is_not_nan()).to_dicts():
-        queues = result.queues.filter(link=row["link"])
-        if "dot11b" in links.get(row["link"], {}):
-            row |= {"channel": row["link"], "is_cell": True}
-        else:
-            queues = queues.filter(direction=row["direction"])
-        states.append(ChannelState(queues=queues.height, **row))
+    for row in result.rows("channels"):
+        if math.isnan(row["utilisation"]):
+            continue
+        own = {"channel": row["link"], "is_cell": True} if _is_cell(links, row["link"]) else {}
+        state = ChannelState(**{**row, **own}, queues=0)
+        sharing = [
+            queue
+            for queue in result.rows("queues")
+            if queue["link"] == state.link and state.serves(queue["link"], queue["direction"])
+        ]
+        states.append(replace(state, queues=len(sharing)))
     return [state for state in states if state.is_shared or state.is_full]
+
+
+def _is_cell(links: Mapping[str, Any], link: str) -> bool:
+    return "dot11b" in links.get(link, {})

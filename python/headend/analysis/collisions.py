@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
 
+from headend.analysis.key_figure import read_number
 from headend.engine.description import list_applications
 
 if TYPE_CHECKING:
@@ -62,44 +64,53 @@ class Meeting:
 
 def find_meetings(result: Record, queue: str) -> list[Meeting]:
     """Find the flows that a hash put together in a scheduler's queues for many of their packets."""
-    import polars as pl
-
-    rows = (
-        result.collisions.filter(pl.col("queue") == queue)
-        .join(result.flows.select("flow", "direction", "packets_sent"), on=["flow", "direction"])
-        .with_columns(share=pl.col("packets") / pl.col("packets_sent").clip(1))
-        .sort("share", "flow", descending=[True, False])
-    )
+    met: dict[tuple[int, str], list[tuple[float, str]]] = {}
+    sent = {(row["flow"], row["direction"]): row["packets_sent"] for row in result.rows("flows")}
+    for row in result.rows("collisions"):
+        key = (row["flow"], row["direction"])
+        if row["queue"] == queue and key in sent:
+            share = row["packets"] / max(sent[key], 1)
+            met.setdefault((row["backlog"], row["direction"]), []).append((-share, row["flow"]))
     meetings = []
-    for (_, direction), met in rows.group_by("backlog", "direction", maintain_order=True):
-        share = float(met["share"][0])
-        if share < MET:
+    # Those first whose packets met others' most.
+    for (_, direction), own in sorted(met.items(), key=lambda item: min(item[1])):
+        own.sort()
+        most = -own[0][0]
+        if most < MET:
             continue
-        mainly = met.filter(pl.col("share") >= MET)
+        mainly = [flow for share, flow in own if -share >= MET]
         # Whoever is hardly there himself is still the one that somebody else meets.
-        named = mainly if mainly.height > 1 else met.head(2)
-        meetings.append(Meeting(tuple(named["flow"].to_list()), str(direction), min(share, 1.0)))
+        named = mainly if len(mainly) > 1 else [flow for _, flow in own[:2]]
+        meetings.append(Meeting(tuple(named), direction, min(most, 1.0)))
     sharing = {flow for meeting in meetings for flow in meeting.flows}
     return [replace(one, costs=tuple(_find_costs(result, one, sharing))) for one in meetings]
 
 
 def _find_costs(result: Record, meeting: Meeting, met: set[str]) -> Iterator[Cost]:
     """Find what those get that share a queue, transfers first."""
-    import polars as pl
-
-    flows = result.flows.filter(
-        pl.col("direction") == meeting.direction, pl.col("carries") == "data"
-    )
-    own = flows.filter(pl.col("flow").is_in(list(meeting.flows[:MOST_FLOWS])))
-    is_greedy = pl.col("application").is_in(list_applications("greedy"))
+    flows = [
+        row
+        for row in result.rows("flows")
+        if row["direction"] == meeting.direction and row["carries"] == "data"
+    ]
+    named, greedy = meeting.flows[:MOST_FLOWS], list_applications("greedy")
     for is_rate, column in ((True, "goodput_bps"), (False, "delay_p99_ns")):
-        members = own.filter(is_greedy == is_rate)
-        values = dict(members.select("flow", column).drop_nulls().drop_nans().iter_rows())
+        members = [
+            row
+            for row in flows
+            if row["flow"] in named and (row["application"] in greedy) == is_rate
+        ]
+        values = _read_by_flow(members, column)
         if not values:
             continue
-        alone = flows.filter(
-            pl.col("application").is_in(members["application"].to_list()),
-            ~pl.col("flow").is_in(list(met)),
-        )[["flow", column]].drop_nans()
-        mean = None if alone.is_empty() else float(alone[column].mean())  # type: ignore[arg-type]
-        yield Cost(is_rate, values, tuple(alone["flow"]), mean)
+        kinds = {row["application"] for row in members}
+        alone = _read_by_flow(
+            (row for row in flows if row["application"] in kinds and row["flow"] not in met), column
+        )
+        yield Cost(is_rate, values, tuple(alone), fmean(alone.values()) if alone else None)
+
+
+def _read_by_flow(rows: Iterable[Mapping[str, Any]], column: str) -> dict[str, float]:
+    """Give a column's numbers by flow, of those for which it was measured."""
+    numbers = {row["flow"]: read_number(row[column]) for row in rows}
+    return {flow: number for flow, number in numbers.items() if number is not None}

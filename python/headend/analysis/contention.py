@@ -22,10 +22,16 @@ MOST_COLLIDE = 0.5
 
 def find_waits_for_grants(result: Record, link: str) -> WaitsForGrants:
     """Give how many requests a link's modems sent in contention, how many collided, what helps."""
-    import polars as pl
-
-    rows = result.queues.filter((pl.col("link") == link) & (pl.col("direction") == "up"))
-    sent, collided = float(rows["requests_contention"].sum()), float(rows["collisions"].sum())
+    sent, collided = (
+        float(
+            sum(
+                row[column]
+                for row in result.rows("queues")
+                if row["link"] == link and row["direction"] == "up"
+            )
+        )
+        for column in ("requests_contention", "collisions")
+    )
     remedy = _choose_remedy(result, link, is_crowded=collided >= MOST_COLLIDE * sent)
     return WaitsForGrants(link, sent, collided, remedies=(remedy,))
 

@@ -39,7 +39,7 @@ from headend.analysis.sanctions import (
     find_sanctioned,
 )
 from headend.analysis.throttling import find_throttled
-from headend.engine.description import REAL, describe, find_queue
+from headend.engine.description import REAL, describe, find_queue, list_discards
 from headend.results.record import Record, cached_on_record
 
 #: From this share of late packets on, a standing queue's fact has it.
@@ -136,13 +136,11 @@ def _find_partial(case: Case) -> Iterator[Fact]:
 
 def find_nothing(record: Record) -> Iterator[Fact]:
     """Find that nothing arrived, and whether that is for want of packets."""
-    if record.summary["packets_delivered"][0]:
+    if record.rows("summary")[0]["packets_delivered"]:
         return
-    if sent := int(record.flows["packets_sent"].sum()):
-        import polars.selectors as cs
-
-        lost = record.flows.select(cs.starts_with("discarded_")).sum().sum_horizontal().sum()
-        yield facts.NothingDelivered(sent, int(lost))
+    if sent := sum(row["packets_sent"] for row in record.rows("flows")):
+        lost = sum(row[column] for row in record.rows("flows") for column in list_discards())
+        yield facts.NothingDelivered(sent, lost)
         return
     # The customers' hosts that are real: those with a flow of real programs.
     hosts = [
@@ -150,7 +148,7 @@ def find_nothing(record: Record) -> Iterator[Fact]:
         for name, flow in record.manifest["scenario"].get("flow", {}).items()
         if (own := flow.get("application")) == REAL or (isinstance(own, dict) and REAL in own)
     ]
-    own = record.flows.filter(application=REAL)["flow"]
+    own = [row["flow"] for row in record.rows("flows") if row["application"] == REAL]
     yield facts.NothingSent(tuple(hosts or dict.fromkeys(own)))
 
 
@@ -339,10 +337,12 @@ def find_main_causes(case: Case) -> Iterable[Fact]:
 
 def _find_bar(record: Record, worst: FlowQuality) -> str:
     """Name the reason why most packets of a flow did not arrive, where no queue dropped them."""
-    rows = record.flows.filter(flow=worst.flow)
-    sent, arrived = (int(rows[name].sum()) for name in ("packets_sent", "packets_delivered"))
+    rows = [row for row in record.rows("flows") if row["flow"] == worst.flow]
+    sent, arrived = (
+        sum(row[name] for row in rows) for name in ("packets_sent", "packets_delivered")
+    )
     reasons = [reason for reason in describe().reasons.values() if reason.barred]
-    counts = {reason.barred: int(rows[reason.column].sum()) for reason in reasons}
+    counts = {reason.barred: sum(row[reason.column] for row in rows) for reason in reasons}
     barred = max(counts, key=counts.__getitem__)
     return barred if counts[barred] > sent / 2 and arrived < sent / 2 else ""
 

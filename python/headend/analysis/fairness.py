@@ -73,14 +73,12 @@ def measure_evenness(result: Record) -> dict[str, float]:
 
 def _gather_goodputs(result: Record) -> dict[str, dict[str, list[float]]]:
     """Give the goodputs of bulk flows by direction and group, bit/s."""
-    import polars as pl
-
-    is_bulk = pl.col("application").is_in(list_applications("bulk"))
-    data = result.flows.filter((pl.col("carries") == "data") & is_bulk)
     goodputs: dict[str, dict[str, list[float]]] = {}
-    for flow, direction, goodput in data.select("flow", "direction", "goodput_bps").iter_rows():
-        groups = goodputs.setdefault(direction, {})
-        groups.setdefault(name_group(flow) or flow, []).append(float(goodput))
+    for row in result.rows("flows"):
+        if row["carries"] == "data" and row["application"] in list_applications("bulk"):
+            groups = goodputs.setdefault(row["direction"], {})
+            group = name_group(row["flow"]) or row["flow"]
+            groups.setdefault(group, []).append(float(row["goodput_bps"]))
     return goodputs
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from headend.analysis.key_figure import read_number
 from headend.engine.metrics import SEND_LIMITS
 from headend.text.quantity import format_quantity
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: The column of tables of flows.
 LIMITS_COLUMN = "TCP limited by"
@@ -19,7 +18,7 @@ LIMITS_NOTE = (
 )
 
 
-def tell_limit(data: pl.DataFrame) -> str:
+def tell_limit(data: Sequence[Mapping[str, Any]]) -> str:
     """Say what held the senders of a flow back for most of the time, with its share; or empty.
 
     Parameters
@@ -28,9 +27,9 @@ def tell_limit(data: pl.DataFrame) -> str:
         The rows of the table ``flows`` with the flow's data. Of several directions, the one that
         sent most counts.
     """
-    known = data.drop_nulls("cwnd_limited_ratio").drop_nans("cwnd_limited_ratio")
-    if known.is_empty():
+    known = [row for row in data if read_number(row["cwnd_limited_ratio"]) is not None]
+    if not known:
         return ""
-    row = known.sort("bytes_sent", descending=True, maintain_order=True).row(0, named=True)
+    row = max(known, key=lambda own: own["bytes_sent"])
     column = max(SEND_LIMITS, key=lambda name: float(row[name]))
     return f"{SEND_LIMITS[column]} {format_quantity(round(row[column], 2), 'ratio')}"

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headend.analysis.key_figure import read_number
 from headend.analysis.queues import SHORT_WAIT, is_low_latency, name_classic
 from headend.results.record import Record, cached_on_record
 from headend.scenario.groups import find_groups, label_member
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: Delay of the low-latency queue at the 99th percentile from which on packets wait in it, ns.
 NOTICED = 1e6
@@ -135,14 +132,14 @@ class Aggregate:
 @cached_on_record
 def gather_aggregates(result: Record) -> list[Aggregate]:
     """Give the aggregates with low latency, in the order of the table of queues."""
-    queues = {row["queue"]: row for row in result.queues.iter_rows(named=True)}
+    queues = {row["queue"]: row for row in result.rows("queues")}
     low_queues = [name for name in queues if is_low_latency(name)]
     if not low_queues or "low_latency" not in result.tables:
         return []
-    sent = _split_by_queue(result.low_latency)
-    judged = _split_by_queue(result.queue_protection)
+    sent = _split_by_queue(result.rows("low_latency"))
+    judged = _split_by_queue(result.rows("queue_protection"))
     limits = _read_limits(result)
-    groups = find_groups(result.flows["flow"].unique(maintain_order=True).to_list())
+    groups = find_groups(list(dict.fromkeys(row["flow"] for row in result.rows("flows"))))
     found = []
     for low in low_queues:
         row, classic = queues[low], queues.get(name_classic(low), {})
@@ -167,11 +164,11 @@ def gather_aggregates(result: Record) -> list[Aggregate]:
     return found
 
 
-def _split_by_queue(table: pl.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for row in table.iter_rows(named=True):
-        rows.setdefault(row["queue"], []).append(row)
-    return rows
+def _split_by_queue(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        parts.setdefault(row["queue"], []).append(row)
+    return parts
 
 
 def _read_limits(result: Record) -> dict[str, tuple[int | None, int | None]]:
@@ -252,7 +249,9 @@ def choose_aggregates(result: Record, queue: str | None) -> list[Aggregate]:
 
 def find_queue_of(result: Record, flow: str, direction: str) -> str | None:
     """Give the aggregates' queue that sent most of a flow's packets; None where there is none."""
-    import polars as pl
-
-    rows = result.low_latency.filter(pl.col("flow") == flow, pl.col("direction") == direction)
-    return None if rows.is_empty() else str(rows.sort("packets")["queue"][-1])
+    rows = [
+        row
+        for row in result.rows("low_latency")
+        if row["flow"] == flow and row["direction"] == direction
+    ]
+    return str(max(rows, key=lambda row: row["packets"])["queue"]) if rows else None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from statistics import fmean
+from typing import Any
 
 from headend.analysis import grading
 from headend.analysis.grading import ORDER, UNUSABLE, UNUSABLE_SCORE, UNUSABLE_SHARE, Grade
@@ -17,8 +18,8 @@ from headend.results.record import Record, cached_on_record
 from headend.scenario.parameters import read_parameters
 from headend.text.quantity import format_quantity
 
-if TYPE_CHECKING:
-    import polars as pl
+#: Rows of a table, as a record gives them.
+Rows = Sequence[Mapping[str, Any]]
 
 #: Share of a call's packets, lost or late, from which they are named as what spoils it.
 AUDIBLE_LOSS = 0.005
@@ -105,10 +106,12 @@ def judge_flows(result: Record) -> list[FlowQuality]:
 class _Evidence:
     """All that was measured of one flow."""
 
-    rows: pl.DataFrame
-    data: pl.DataFrame
-    stats: dict[str, dict[str, Any]]
-    samples: pl.DataFrame
+    rows: Rows
+    #: The rows that carry data; all of them where none does.
+    data: Rows
+    stats: dict[str, Mapping[str, Any]]
+    #: Round trips of its pings, NaN of those without an answer.
+    pings: Sequence[float]
     waited_ns: float
     #: Whether a connection had data under way when the run ended, or waited for an answer.
     is_under_way: bool
@@ -117,48 +120,48 @@ class _Evidence:
 
     @property
     def application(self) -> str:
-        return str(self.rows["application"][0])
+        return str(self.rows[0]["application"])
 
     @property
     def goodput(self) -> float | None:
-        return read_number(self.data["goodput_bps"].sum())
+        return read_number(sum(row["goodput_bps"] for row in self.data))
 
     @property
     def loss(self) -> float | None:
         """Lost pings are those without an answer, lost either way; else the worse way counts."""
         if "rtt" in self.stats and self.application != REAL:
-            import polars as pl
-
-            pings = self.samples.filter(pl.col("measure") == "rtt")["value"]
-            return float(pings.is_nan().mean() or 0.0) if len(pings) else None  # type: ignore[arg-type]
+            return fmean(map(math.isnan, self.pings)) if self.pings else None
         if self.application == REAL:
             # Both ways carry data and acknowledgements; of those, the ones that a modem leaves out
             # are no loss.
-            thinned = self.data["discarded_ack_thinned"] / self.data["packets_sent"].clip(1)
-            return _worst((self.data["loss_ratio"] - thinned).clip(0))
-        return _worst(self.data["loss_ratio"])
+            return _worst(
+                max(row["loss_ratio"] - _share(row, "discarded_ack_thinned"), 0.0)
+                for row in self.data
+                if not math.isnan(row["loss_ratio"])
+            )
+        return _worst_of(self.data, "loss_ratio")
 
     @property
     def path_loss(self) -> float:
         """Only the path beyond all links loses packets without a reason of its own."""
-        return _worst(self.data["discarded_corrupted"] / self.data["packets_sent"].clip(1)) or 0.0
+        return max((_share(row, "discarded_corrupted") for row in self.data), default=0.0)
 
     @property
     def delay_p95(self) -> float | None:
-        return _worst(self.data["delay_p95_ns"])
+        return _worst_of(self.data, "delay_p95_ns")
 
     @property
     def is_one_way_dead(self) -> bool:
         """Whether data was sent one way, and none of it arrived."""
-        silent = (self.data["packets_sent"] > 0) & (self.data["packets_delivered"] == 0)
-        return bool(silent.any())
+        return any(row["packets_sent"] and not row["packets_delivered"] for row in self.data)
 
     def is_cut_off(self) -> bool:
         """Whether something was sent, all of one way was lost, and no data came through."""
         return (
             self.sent()
-            and not bool((self.data["goodput_bps"] > 0).any())
-            and (_worst(self.rows["loss_ratio"]) or 0.0) > 0
+            # Where it is not known, something may have come through.
+            and all(row["goodput_bps"] == 0 for row in self.data)
+            and (_worst_of(self.rows, "loss_ratio") or 0.0) > 0
         )
 
     def read(self, measure: str, statistic: str) -> float | None:
@@ -172,43 +175,61 @@ class _Evidence:
 
     def sent(self) -> bool:
         """Whether a packet was sent."""
-        return bool((self.rows["packets_sent"] > 0).any())
+        return any(row["packets_sent"] for row in self.rows)
 
 
 def _gather_evidence(result: Record) -> Iterator[_Evidence]:
     """Gather what was measured of each flow, looking at every table once however many there are."""
-    import polars as pl
-
-    active = (pl.col("throughput_bps") > 0) | (pl.col("discarded") > 0)
-    begun = dict(
-        result.flow_series.filter(active).group_by("flow").agg(pl.col("time_ns").min()).iter_rows()
-    )
-    # A connection is there from its first try, before anything of it arrives where the way is long.
-    connections = result.connection_series.group_by("flow", maintain_order=True)
-    opened = dict(connections.agg(pl.col("time_ns").min()).iter_rows())
-    # One that is over has no row at the end: what was in flight then has arrived.
-    last = result.flow_series["time_ns"].max()
-    under_way = dict(
-        result.connection_series.filter(pl.col("time_ns") == pl.lit(last))
-        .group_by("flow")
-        .agg(((pl.col("in_flight_bytes") > 0) | pl.col("srtt_ns").is_nan()).any())
-        .iter_rows()
-    )
+    begun, under_way = _find_begun(result), _find_under_way(result)
     end, warmup = result.manifest["simulated_ns"], result.manifest.get("warmup_ns", 0)
-    measures, samples = _split(result.measures), _split(result.samples)
-    no_samples = result.samples.clear()
-    for flow, rows in _split(result.flows).items():
-        data = rows.filter(pl.col("carries") == "data")
-        taken = measures.get(flow)
+    measures, pings = _split(result.rows("measures")), _gather_pings(result)
+    for flow, rows in _split(result.rows("flows")).items():
         yield _Evidence(
             rows=rows,
-            data=rows if data.is_empty() else data,
-            stats={} if taken is None else {row["measure"]: row for row in taken.to_dicts()},
-            samples=samples.get(flow, no_samples),
-            waited_ns=float(end - max(min(_known(flow, begun, opened), default=warmup), warmup)),
-            is_under_way=bool(under_way.get(flow)),
+            data=[row for row in rows if row["carries"] == "data"] or rows,
+            stats={row["measure"]: row for row in measures.get(flow, ())},
+            pings=pings.get(flow, ()),
+            waited_ns=float(end - max(begun.get(flow, warmup), warmup)),
+            is_under_way=flow in under_way,
             de_jitter=read_de_jitter(result, flow),
         )
+
+
+def _find_begun(result: Record) -> dict[str, int]:
+    """Find when each flow began, ns: its series and its connections are in order of time.
+
+    A connection is there from its first try, before anything of it arrives where the way is long.
+    """
+    flows, connections = result.lists("flow_series"), result.lists("connection_series")
+    begun: dict[str, int] = {}
+    columns = ("flow", "time_ns", "throughput_bps", "discarded")
+    for flow, time, rate, discarded in zip(*(flows[name] for name in columns), strict=True):
+        if flow not in begun and (rate > 0 or discarded > 0):
+            begun[flow] = time
+    for flow, time in zip(connections["flow"], connections["time_ns"], strict=True):
+        begun[flow] = min(begun.get(flow, time), time)
+    return begun
+
+
+def _find_under_way(result: Record) -> set[str]:
+    """Find the flows with data under way at the end: what was in flight before has arrived."""
+    last = max(result.lists("flow_series")["time_ns"], default=None)
+    rows = result.lists("connection_series")
+    columns = ("flow", "time_ns", "in_flight_bytes", "srtt_ns")
+    return {
+        flow
+        for flow, time, in_flight, srtt in zip(*(rows[name] for name in columns), strict=True)
+        if time == last and (in_flight > 0 or math.isnan(srtt))
+    }
+
+
+def _gather_pings(result: Record) -> dict[str, list[float]]:
+    rows = result.lists("samples")
+    pings: dict[str, list[float]] = {}
+    for flow, measure, value in zip(rows["flow"], rows["measure"], rows["value"], strict=True):
+        if measure == "rtt":
+            pings.setdefault(flow, []).append(value)
+    return pings
 
 
 def read_de_jitter(result: Record, flow: str) -> str:
@@ -218,13 +239,11 @@ def read_de_jitter(result: Record, flow: str) -> str:
     return str(buffer["fixed"]) if isinstance(buffer, Mapping) else "adaptive" if buffer else ""
 
 
-def _known(flow: str, *times: Mapping[str, int]) -> list[int]:
-    return [own[flow] for own in times if flow in own]
-
-
-def _split(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    parts = table.partition_by("flow", as_dict=True, maintain_order=True)
-    return {str(flow): rows for (flow,), rows in parts.items()}
+def _split(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
+    parts: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        parts.setdefault(row["flow"], []).append(row)
+    return parts
 
 
 def _judge_flow(evidence: _Evidence) -> FlowQuality:
@@ -233,17 +252,17 @@ def _judge_flow(evidence: _Evidence) -> FlowQuality:
     symptom, direction = _find_symptom(evidence) if suffers else ("", "")
     dead = evidence.is_one_way_dead
     return FlowQuality(
-        flow=str(evidence.rows["flow"][0]),
+        flow=str(evidence.rows[0]["flow"]),
         application=evidence.application,
         grade=judged.grade,
         # Where nothing of one way arrived, the delay of the other is not the worse one.
-        delay_p50_ns=None if dead else _worst(evidence.data["delay_p50_ns"]),
+        delay_p50_ns=None if dead else _worst_of(evidence.data, "delay_p50_ns"),
         delay_p95_ns=None if dead else evidence.delay_p95,
         loss_ratio=evidence.loss,
         goodput_bps=evidence.goodput,
         severity=math.inf if judged.severity is None else judged.severity,
         path_loss_ratio=evidence.path_loss,
-        is_both_ways=bool((evidence.data["packets_sent"] > 0).sum() > 1),
+        is_both_ways=sum(row["packets_sent"] > 0 for row in evidence.data) > 1,
         symptom=symptom,
         direction=direction,
         is_unusable=judged.is_unusable,
@@ -259,7 +278,7 @@ def _find_slower_way(evidence: _Evidence) -> str:
     """Find the direction with the longer 95th percentile of the delay; neither if not measured."""
     delays = {
         str(row["direction"]): value
-        for row in evidence.data.to_dicts()
+        for row in evidence.data
         if (value := read_number(row["delay_p95_ns"])) is not None
     }
     return max(delays, key=delays.__getitem__, default="")
@@ -295,22 +314,22 @@ def _find_symptom(evidence: _Evidence) -> tuple[str, str]:
     if evidence.is_cut_off():
         # What a classifier forbids, or a modem that is not there, is no harm that a queue does.
         columns = list_discards("room", "share", "law")
-        by_queues = sum(int(evidence.rows[name].sum()) for name in columns)
+        by_queues = sum(row[name] for row in evidence.rows for name in columns)
         return ("lost", "") if by_queues else ("", "")
     if "rtt" in evidence.stats:
         slow = grading.PING.grade(evidence.read("rtt", "p95"))
         lossy = grading.LOSS.grade(evidence.loss)
         return ("lost" if ORDER.index(lossy) > ORDER.index(slow) else "late"), ""
-    if evidence.rows["transport"][0] != "udp":
+    if evidence.rows[0]["transport"] != "udp":
         return "", ""
     way = _find_worse_way(evidence)
-    rows = evidence.data.filter(direction=way) if way else evidence.data
-    loss = _worst(rows["loss_ratio"]) or 0.0
+    rows = [row for row in evidence.data if way in ("", row["direction"])]
+    loss = _worst_of(rows, "loss_ratio") or 0.0
     late = evidence.read("late_down" if way == "down" else "late", "mean")
     if late is not None:
         return ("lost" if loss > late else "late"), way
     # Of what is judged by a deadline, whoever waits as long as that in queues misses it for that.
-    waited = _worst(rows["delay_p95_ns"] - rows["delay_min_ns"]) or 0.0
+    waited = _worst(row["delay_p95_ns"] - row["delay_min_ns"] for row in rows) or 0.0
     return ("lost" if loss > grading.LOSS.bounds[0] and waited <= LONG_WAIT else "late"), way
 
 
@@ -322,7 +341,7 @@ def _find_worse_way(evidence: _Evidence) -> str:
     for measure in ("frames_late", "missed"):
         if evidence.has(measure) and evidence.has(f"{measure}_down"):
             return "down" if _find_worse(evidence, measure) else "up"
-    ways = evidence.data.filter(evidence.data["packets_sent"] > 0)["direction"].to_list()
+    ways = [row["direction"] for row in evidence.data if row["packets_sent"]]
     return str(ways[0]) if len(ways) == 1 else ""
 
 
@@ -343,7 +362,7 @@ def _grade(evidence: _Evidence) -> _Judgement:
         return _grade_video(evidence)
     if evidence.has("missed") or evidence.has("missed_down"):
         return _grade_game(evidence)
-    is_udp = evidence.rows["transport"][0] == "udp"
+    is_udp = evidence.rows[0]["transport"] == "udp"
     judged = _grade_datagrams(evidence) if is_udp else _grade_transfer(evidence)
     details = judged.details or (("told", judged.key_figures[0].told),)
     return replace(judged, details=(*details, *_gather_reports(evidence)))
@@ -420,10 +439,9 @@ def _grade_sound(evidence: _Evidence) -> _Judgement:
 def _explain_call(evidence: _Evidence, score: str) -> Iterator[Detail]:
     """Find what spoiled a call: packets too late for its de-jitter buffer, loss, or delay."""
     direction = "down" if score == "mos_down" else "up"
-    rows = evidence.rows.filter(direction=direction)
-    if rows.is_empty():
+    row = next((own for own in evidence.rows if own["direction"] == direction), None)
+    if row is None:
         return
-    row = rows.row(0, named=True)
     if row["packets_sent"] and not row["packets_delivered"]:
         yield ("none_arrived",)
         return
@@ -526,7 +544,8 @@ def _grade_video(evidence: _Evidence) -> _Judgement:
     if evidence.has("missed"):
         missed = evidence.read("missed", "mean")
         numbers[grading.INPUT] = missed
-        slow = _worst(evidence.rows.filter(direction="up")["delay_p95_ns"])
+        up = [row for row in evidence.rows if row["direction"] == "up"]
+        slow = _worst_of(up, "delay_p95_ns")
         details += [("input", missed, slow)] if missed else []
     shares = (late or 0.0, frozen or 0.0, missed or 0.0)
     # Among those whose frames are as late, who sees a still picture suffers more.
@@ -586,9 +605,9 @@ def _describe_real(evidence: _Evidence) -> _Judgement:
     """Say what real programs got; what they are for, and so how well they fare, is not known."""
     if not evidence.sent():
         return _leave_ungraded("nothing sent")
-    if not (evidence.rows["packets_delivered"] > 0).any():
+    if not any(row["packets_delivered"] for row in evidence.rows):
         return _leave_ungraded(NOTHING_ARRIVED)
-    rates = dict(evidence.rows.select("direction", "goodput_bps").iter_rows())
+    rates = {row["direction"]: row["goodput_bps"] for row in evidence.rows}
     got = {way: rates[way] for way in ("down", "up") if read_number(rates.get(way))}
     after = "both ways" if len(got) > 1 else ""
     figures = [KeyFigure("goodput", evidence.goodput, "rate", "", after, True, NOTHING_READ)]
@@ -601,6 +620,15 @@ def _describe_real(evidence: _Evidence) -> _Judgement:
     return _Judgement(Grade.NONE, -(evidence.goodput or 0.0), tuple(figures), tuple(details))
 
 
-def _worst(values: pl.Series) -> float | None:
+def _share(row: Mapping[str, Any], column: str) -> float:
+    """Give a column's share of the packets sent."""
+    return float(row[column] / max(row["packets_sent"], 1))
+
+
+def _worst_of(rows: Rows, column: str) -> float | None:
+    return _worst(row[column] for row in rows)
+
+
+def _worst(values: Iterable[float | None]) -> float | None:
     numbers = [read_number(value) for value in values]
     return max((number for number in numbers if number is not None), default=None)

@@ -82,19 +82,16 @@ class QueueState:
 
 def describe_queue(result: Record, name: str) -> QueueState | None:
     """Describe a queue, if it had packets."""
-    import polars as pl
-
-    queues = weigh_queues(result)
-    rows = queues.filter(pl.col("queue") == name)
-    if rows.is_empty():
+    queues = {own["queue"]: own for own in weigh_queues(result)}
+    if name not in queues:
         return None
-    row = rows.row(0, named=True)
+    row = queues[name]
     limit, rate = _read_limit(row), read_number(row["rate_bps"])
     longest = read_number(row["backlog_max_bytes"])
-    group = find_groups(queues["queue"]).get(name)
+    group = find_groups(list(queues)).get(name)
+    members = [queues[own] for own in group.members if own in queues] if group else [row]
     # Of its tier: others of its group have another rate.
-    tier = pl.col("rate_bps") == row["rate_bps"]
-    alike = queues.filter(pl.col("queue").is_in(group.members) & tier) if group else rows
+    alike = [own for own in members if own["rate_bps"] == row["rate_bps"]]
     return QueueState(
         queue=row["queue"],
         link=row["link"],
@@ -111,8 +108,8 @@ def describe_queue(result: Record, name: str) -> QueueState | None:
         by_law=sum(row[name] for name in list_discards("share", "law")),
         overflowed=row["discarded_overlimit"],
         reason=_find_reason(row),
-        alike=alike.height,
-        standing=int((alike["standing_ratio"] > STANDING_TIME).sum()),
+        alike=len(alike),
+        standing=sum(own["standing_ratio"] > STANDING_TIME for own in alike),
         room_ns=limit * 8e9 / rate if limit is not None and rate else None,
         filled_ratio=longest / limit if limit and longest is not None else None,
         is_tcps=_is_tcps(result, row),
@@ -127,21 +124,19 @@ def _read_limit(row: Mapping[str, Any]) -> float | None:
 
 def _is_tcps(result: Record, row: Mapping[str, Any]) -> bool:
     """Say whether TCP loses the packets, or has them marked; which queue did it is not known."""
-    import polars as pl
-
     reasons = [reason.column for reason in _list_reasons() if row[reason.column]]
     reasons += ["marked"] if row["marked"] else []
     if not reasons:
         return False
-    counts = result.flows.filter(pl.col("direction") == row["direction"]).select(
-        "flow", "transport", count=pl.sum_horizontal(reasons)
-    )
-    tcp = sum(
-        count * _find_share_of_tcp(result, flow, transport, row["direction"])
-        for flow, transport, count in counts.iter_rows()
-        if count
-    )
-    return bool(2 * tcp > counts["count"].sum())
+    tcp = total = 0.0
+    for own in result.rows("flows"):
+        count = sum(own[reason] for reason in reasons)
+        if count and own["direction"] == row["direction"]:
+            total += count
+            tcp += count * _find_share_of_tcp(
+                result, own["flow"], own["transport"], own["direction"]
+            )
+    return 2 * tcp > total
 
 
 def _find_share_of_tcp(result: Record, flow: str, transport: str, way: str) -> float:
@@ -149,9 +144,11 @@ def _find_share_of_tcp(result: Record, flow: str, transport: str, way: str) -> f
     if transport != MIXED:
         return float(transport == "tcp")
     lost: dict[str, int] = dict.fromkeys(("tcp", "other"), 0)
-    columns = ("protocol", f"discarded_{way}", f"marked_{way}")
-    for protocol, *counts in result.real_flows.filter(flow=flow).select(columns).iter_rows():
-        lost["tcp" if protocol == "tcp" else "other"] += sum(counts)
+    for own in result.rows("real_flows"):
+        if own["flow"] == flow:
+            lost["tcp" if own["protocol"] == "tcp" else "other"] += (
+                own[f"discarded_{way}"] + own[f"marked_{way}"]
+            )
     return lost["tcp"] / max(sum(lost.values()), 1)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from headend.analysis.key_figure import read_number
+from headend.engine.columns import TABLES
 from headend.results.record import Record, cached_on_record
 from headend.scenario.groups import name_group
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: Share of the time, in which a packet in a queue had waited for more than 50 ms, from which it is
 #: called a standing queue.
@@ -37,6 +37,14 @@ LOSSY_SHARE = 0.05
 #: Share of its own rate from which a queue waits for nothing else.
 OWN_RATE = 0.95
 
+#: Columns of what a queue lost. A thinned acknowledgement is no loss, and what the path lost is
+#: none of a queue's, though results of older engines count it there.
+_LOSSES = tuple(
+    column
+    for column in TABLES["queues"]
+    if column.startswith("discarded_")
+    and column not in ("discarded_ack_thinned", "discarded_corrupted")
+)
 
 #: The end of the name of a low-latency queue, after that of the classic queue beside it.
 LOW_LATENCY = "_low_latency"
@@ -77,49 +85,48 @@ def name_pair(queue: str) -> tuple[str, str]:
 
 
 @cached_on_record
-def weigh_queues(result: Record) -> pl.DataFrame:
+def weigh_queues(result: Record) -> list[dict[str, Any]]:
     """Give the queues that had packets, with ``median``, ``waited``, ``lost`` and ``lost_ratio``.
 
     The two queues of an aggregate share one rate: the ``utilisation`` of each is that of both
-    together. Of what was offered, every packet left or was lost, on arrival or later; a thinned
-    acknowledgement is no loss, and what the path lost is none of a queue's.
+    together. Of what was offered, every packet left or was lost, on arrival or later.
     """
-    import polars as pl
-    import polars.selectors as cs
-
-    # Results of older engines count what the path lost as the sending queue's.
-    others = cs.by_name("discarded_ack_thinned", "discarded_corrupted")
-    lost = pl.sum_horizontal(cs.starts_with("discarded_") - others)
-    offered = pl.col("packets_dequeued") + lost
-    return (
-        _share_rates(result.queues)
-        .with_columns(lost=lost)
-        .filter(pl.col("packets_enqueued") + pl.col("lost") > 0)
-        .with_columns(
-            median=pl.col("delay_p50_ns").fill_nan(0),
-            waited=pl.col("delay_mean_ns").fill_nan(0) * pl.col("packets_dequeued"),
-            lost_ratio=(pl.col("lost") / offered.clip(1)).clip(0, 1),
+    shared = _share_rates(result.rows("queues"))
+    weighed = []
+    for row in result.rows("queues"):
+        lost = sum(row[column] for column in _LOSSES)
+        if row["packets_enqueued"] + lost <= 0:
+            continue
+        offered = max(row["packets_dequeued"] + lost, 1)
+        weighed.append(
+            {
+                **row,
+                "utilisation": shared.get(row["queue"], row["utilisation"]),
+                "lost": lost,
+                "median": read_number(row["delay_p50_ns"]) or 0.0,
+                "waited": (read_number(row["delay_mean_ns"]) or 0.0) * row["packets_dequeued"],
+                "lost_ratio": min(max(lost / offered, 0.0), 1.0),
+            }
         )
-    )
+    return weighed
 
 
-def _share_rates(queues: pl.DataFrame) -> pl.DataFrame:
+def _share_rates(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Give both queues of each aggregate the utilisation of what they could carry together."""
-    import polars as pl
-
-    low = [name for name in queues["queue"] if is_low_latency(name)]
-    if not low:
-        return queues
-    name = pl.col("queue")
-    classic = pl.when(name.is_in(low)).then(name.str.strip_suffix(LOW_LATENCY)).otherwise(name)
-    could = pl.col("capacity_bps").fill_nan(pl.col("rate_bps"))
-    used = (pl.col("utilisation").fill_nan(0) * could).sum() / could.min()
-    shared = used.over(classic).clip(0, 1)
-    is_shared = classic.is_in([name_classic(queue) for queue in low])
-    known = pl.col("utilisation").is_not_nan().any().over(classic)
-    return queues.with_columns(
-        utilisation=pl.when(is_shared & known).then(shared).otherwise(pl.col("utilisation"))
-    )
+    pairs: dict[str, list[Mapping[str, Any]]] = {}
+    for low in (row["queue"] for row in rows if is_low_latency(row["queue"])):
+        pairs[low] = [row for row in rows if row["queue"] in name_pair(low)]
+    shared: dict[str, float] = {}
+    for pair in pairs.values():
+        could = [
+            row["rate_bps"] if math.isnan(row["capacity_bps"]) else row["capacity_bps"]
+            for row in pair
+        ]
+        used = [read_number(row["utilisation"]) for row in pair]
+        if any(one is not None for one in used):
+            sent = sum((one or 0.0) * most for one, most in zip(used, could, strict=True))
+            shared |= {row["queue"]: min(sent / min(could), 1.0) for row in pair}
+    return shared
 
 
 def name_queue_key(result: Record, queue: str) -> str | None:

@@ -79,10 +79,8 @@ def _choose_remedy(result: Record, one: Aggregate, flow: AggregateFlow) -> Remed
 
     TCP's senders slow down for marks if they can carry them.
     """
-    import polars as pl
-
-    rows = result.flows.filter(pl.col("flow").is_in(list(flow.members)))
-    if not rows["transport"].is_in(["tcp", MIXED]).any():
+    kinds = {row["transport"] for row in result.rows("flows") if row["flow"] in flow.members}
+    if kinds.isdisjoint(("tcp", MIXED)):
         return Remedy(Action.USE_CLASSIC, flow.label)
     key = locate_key(result, one.low)
     path = f"{key}.queue_protection.score_threshold" if key else ""
@@ -112,12 +110,14 @@ def find_kept_out(result: Record, queue: str) -> facts.KeptOut | None:
 
 def find_marking(result: Record, queue: str, worst: FlowQuality) -> Remedy | None:
     """Propose marks for a flow without bulk data that waits in a classic queue of an aggregate."""
-    import polars as pl
-
     aggregate = next((one for one in gather_aggregates(result) if one.classic == queue), None)
-    rows = result.flows.filter(pl.col("flow") == worst.flow, pl.col("carries") == "data")
-    is_light = (rows["transport"] == "udp").all() and (rows["throughput_bps"] <= LITTLE).all()
-    if aggregate is None or rows.is_empty() or not is_light:
+    rows = [
+        row
+        for row in result.rows("flows")
+        if row["flow"] == worst.flow and row["carries"] == "data"
+    ]
+    is_light = all(row["transport"] == "udp" and row["throughput_bps"] <= LITTLE for row in rows)
+    if aggregate is None or not rows or not is_light:
         return None
     if any(worst.flow in flow.members for flow in aggregate.users):
         return None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from headend.analysis.key_figure import read_number
 from headend.analysis.queues import FULL, weigh_queues
 from headend.engine.description import list_applications, list_discards
 from headend.scenario.parameters import read_parameters
@@ -49,37 +51,44 @@ def find_throttled(result: Record, queue: str) -> Throttled | None:
     only where all that slowed anybody in the queue's direction happened in this queue: else it is
     not known whose it was.
     """
-    import polars as pl
-
-    row = weigh_queues(result).filter(pl.col("queue") == queue).row(0, named=True)
+    row = next(own for own in weigh_queues(result) if own["queue"] == queue)
     # What a queue does to slow senders down: for want of room, and because its law says so.
     by_limit, by_law = list_discards("room", "share"), [*list_discards("law"), "marked"]
-    way, signals = row["direction"], sum(row[name] for name in (*by_limit, *by_law))
-    counted = pl.sum_horizontal(*by_limit, *by_law)
-    flows = result.flows.filter(
-        (pl.col("direction") == way)
-        & (pl.col("carries") == "data")
-        & pl.col("application").is_in(list_applications("greedy"))
+    way = row["direction"]
+
+    def count(own: Mapping[str, Any]) -> int:
+        return sum(own[name] for name in (*by_limit, *by_law))
+
+    signals = count(row)
+    flows = [
+        own
+        for own in result.rows("flows")
+        if own["direction"] == way
+        and own["carries"] == "data"
+        and own["application"] in list_applications("greedy")
         # What the path beyond loses slows a sender down without the queue's doing.
-        & (counted > pl.col("discarded_corrupted") + pl.col("discarded_retry_limit"))
+        and count(own) > own["discarded_corrupted"] + own["discarded_retry_limit"]
+    ]
+    others = sum(
+        count(own)
+        for own in result.rows("queues")
+        if own["direction"] == way and own["queue"] != queue
     )
-    ways = result.queues.filter((pl.col("direction") == way) & (pl.col("queue") != queue))
-    if not signals or flows.is_empty() or ways.select(counted.sum()).item():
+    if not signals or not flows or others:
         return None
-    names = [name for name in flows["flow"].to_list() if not _sends_files(result, name)]
+    names = [own["flow"] for own in flows if not _sends_files(result, own["flow"])]
     share = _measure_time_under_way(result, names)
     if share < MOST_OF_THE_TIME or row["utilisation"] / share > FULL:
         return None
-    trips = (
-        result.flows.filter(pl.col("flow").is_in(names))
-        .group_by("flow")
-        .agg(pl.col("delay_min_ns").fill_nan(0).sum())
-    )
+    trips = dict.fromkeys(names, 0.0)
+    for own in result.rows("flows"):
+        if own["flow"] in trips:
+            trips[own["flow"]] += read_number(own["delay_min_ns"]) or 0.0
     scenario = result.manifest["scenario"].get("link", {})
     return Throttled(
         flows=tuple(names),
         by_limit=sum(row[name] for name in by_limit) > signals / 2,
-        rtt_ns=float(trips["delay_min_ns"].max() or 0.0),  # type: ignore[arg-type]
+        rtt_ns=max(trips.values(), default=0.0),
         asks_for_grants=way == "up" and "docsis" in scenario.get(row["link"].split(".")[0], {}),
         idle_ratio=1 - row["utilisation"] / share,
     )
@@ -92,11 +101,14 @@ def _sends_files(result: Record, flow: str) -> bool:
 
 def _measure_time_under_way(result: Record, flows: list[str]) -> float:
     """Give the share of the measured time in which some of these flows had data under way."""
-    import polars as pl
-
     warmup = result.manifest.get("warmup_ns", 0)
-    rows = result.connection_series.filter(
-        (pl.col("time_ns") > warmup) & (pl.col("in_flight_bytes") > 0) & pl.col("flow").is_in(flows)
-    )
-    times = result.queue_series.filter(pl.col("time_ns") > warmup)["time_ns"].n_unique()
-    return rows["time_ns"].n_unique() / times if times else 0.0
+    rows, own = result.lists("connection_series"), set(flows)
+    under_way = {
+        time
+        for time, flow, in_flight in zip(
+            rows["time_ns"], rows["flow"], rows["in_flight_bytes"], strict=True
+        )
+        if time > warmup and in_flight > 0 and flow in own
+    }
+    times = {time for time in result.lists("queue_series")["time_ns"] if time > warmup}
+    return len(under_way) / len(times) if times else 0.0

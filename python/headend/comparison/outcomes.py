@@ -330,12 +330,7 @@ def _grade_group(party: FlowGroup, share: float) -> Grade:
 
 
 def _describe_queue(result: Record, queue: str) -> QueueOutcome | None:
-    rows = [
-        row
-        for run in list_runs(result)
-        for row in weigh_queues(run).iter_rows(named=True)
-        if row["queue"] == queue
-    ]
+    rows = [row for run in list_runs(result) for row in weigh_queues(run) if row["queue"] == queue]
     if not rows:
         return None
     delays, used = (

@@ -156,10 +156,9 @@ def _known(value: float) -> float:
 
 
 def _score_queue(result: Record, queue: str | None) -> Iterator[tuple[ScoredMetric, float]]:
-    import polars as pl
-
-    rows = weigh_queues(result).filter(pl.col("queue") == pl.lit(queue)).to_dicts()
-    for row in rows:
+    for row in weigh_queues(result):
+        if row["queue"] != queue:
+            continue
         for name, column, kind, rising in _OF_QUEUE:
             yield ScoredMetric(f"queue {queue}", name, kind, rising), float(row[column])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from headend.engine.description import list_discards
@@ -167,6 +168,13 @@ class Lists:
             reasons = [column for column in self.columns if column.startswith("discarded_")]
             return (float(sum(row)) for row in zip(*map(self.__getitem__, reasons), strict=True))
         return (float("nan") if value is None else float(value) for value in self[name])
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """A dict of each row, by column; never change one."""
+        names = self.columns
+        rows = zip(*(self[name] for name in names), strict=True)
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def find_rows(self, **wanted: Collection[str]) -> list[int]:
         """Find the rows that hold one of the wanted texts in each column."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from headend.engine.columns import Frames, Lists
 from headend.errors import InputError, take_path, tell_system
 from headend.results.folder import (
     MANIFEST,
@@ -71,6 +72,25 @@ class Record:
     capture: Capture | None = field(default=None, compare=False)
     #: Return values of functions of this record, by function; see `cached_on_record`.
     cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """Give a table as a dict of each row, without making a frame; an absent one has none.
+
+        Never change a row.
+        """
+        return self.lists(name).rows if name in self.tables else []
+
+    def lists(self, name: str) -> Lists:
+        """Give the columns of a table as lists, without making a frame."""
+        if isinstance(self.tables, Frames):
+            return self.tables.lists(name)
+        table = self.tables[name]
+        # Another frame may have been put in a table's place.
+        known, lists = self.cache.get(("lists", name), (None, None))
+        if known is not table:
+            lists = Lists(table)
+            self.cache["lists", name] = table, lists
+        return lists  # type: ignore[no-any-return]
 
     @property
     def flows(self) -> pl.DataFrame:
