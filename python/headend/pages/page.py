@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import html
+import os
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -158,6 +160,16 @@ def _reveal_text(value: Any) -> Any:
     return reveal(value) if type(value) is str else value
 
 
+def _open_cache() -> jinja2.BytecodeCache | None:
+    """Keep compiled templates where Python keeps the code of modules, if that may be written."""
+    import jinja2
+
+    folder = Path(__file__).parent / "__pycache__"
+    if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
+        return None
+    return jinja2.FileSystemBytecodeCache(str(folder), f"{version('headend')}-%s.cache")
+
+
 @functools.cache
 def _make_environment() -> jinja2.Environment:
     import jinja2
@@ -169,6 +181,7 @@ def _make_environment() -> jinja2.Environment:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
         finalize=_reveal_text,
+        bytecode_cache=_open_cache(),
     )
     environment.filters["quantity"] = lambda value, kind: format_quantity(value, kind)
     environment.filters["code"] = mark_code
