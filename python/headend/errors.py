@@ -138,7 +138,7 @@ def refuse_unwritable(text: str) -> None:
         ) from error
 
 
-def tell_system(error: Exception) -> str:
+def describe_system(error: Exception) -> str:
     """Say what the system said, in lower case and in one line."""
     said = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return said.splitlines()[0].lower()

@@ -25,7 +25,7 @@ class Extra:
     name: str
     packages: dict[str, str]
 
-    def tell_absent(self, what: str) -> str:
+    def describe_absent(self, what: str) -> str:
         """Say that ``what`` needs libraries that are absent, and how to install them; or empty."""
         absent = [package for module, package in self.packages.items() if not _is_installed(module)]
         if not absent:
@@ -40,7 +40,7 @@ class Extra:
         InputError
             With the command that installs them.
         """
-        if absent := self.tell_absent(what):
+        if absent := self.describe_absent(what):
             raise InputError(absent)
 
 

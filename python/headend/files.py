@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from headend.errors import InputError, refuse_unwritable, tell_system
+from headend.errors import InputError, describe_system, refuse_unwritable
 
 #: The path that stands for standard input or output.
 STANDARD_INPUT = "-"
@@ -111,7 +111,9 @@ def read_standard_input(most: int, what: str) -> bytes:
         stream = getattr(sys.stdin, "buffer", sys.stdin)
         content = stream.read(most + 1) if stream else b""
     except (OSError, ValueError) as error:  # a ValueError where it is closed
-        raise InputError(f"{shown_as}: cannot be read: {tell_system(error).rstrip('.')}") from error
+        raise InputError(
+            f"{shown_as}: cannot be read: {describe_system(error).rstrip('.')}"
+        ) from error
     if len(content) > most:
         raise InputError(f"{shown_as}: too large for a {what} (more than {_write_size(most)})")
     return content.encode() if isinstance(content, str) else content

@@ -140,7 +140,7 @@ def draw_totals(
     )
 
 
-def tell_alpha(alpha: float | None) -> str:
+def describe_alpha(alpha: float | None) -> str:
     """Write an α; one that was not found among those tried is a dash."""
     return "–" if alpha is None else f"{alpha:g}"
 

@@ -14,7 +14,7 @@ from headend.recommendation.deciding import Decision, decide
 from headend.recommendation.rates import DOWNSTREAM_FACTOR
 from headend.recommendation.request import Request
 from headend.recommendation.tier import Tier
-from headend.scenario.reach import Reach
+from headend.scenario.file_access import FileAccess
 from headend.scenario.source import read_scenario
 from headend.scenario.subjects import Vocabulary
 
@@ -103,7 +103,7 @@ def recommend(points: pl.DataFrame, request: Request) -> dict[int, Decision]:
 
 
 def _read_wish(request: Request, tier: Tier, candidate: Candidate) -> Criteria:
-    text = read_scenario(request.write_scenario(tier, candidate), Reach())
+    text = read_scenario(request.write_scenario(tier, candidate), FileAccess())
     vocabulary = Vocabulary.from_scenario(text.load(request.overrides).scenario)
     flows = request.people.flows
     return read_wish_of(request.conditions, request.objective, tier, flows, vocabulary)

@@ -49,7 +49,7 @@ def find_full(decision: Decision, share: float) -> int | None:
     return min(sizes, default=None)
 
 
-def tell_choice(decision: Decision) -> str:
+def describe_choice(decision: Decision) -> str:
     """Say what is recommended, or that nothing holds and what comes nearest."""
     best = decision.chosen
     if best.setting is None:
@@ -81,7 +81,7 @@ def hold_sizes(
     verdicts = [_judge(decision, rate, accept) for rate, decision in decisions.items()]
     verdict = _join(verdicts)
     return ClaimResult(
-        tell_sizes(decisions), verdict, why="" if verdict is ClaimVerdict.REPRODUCED else why
+        describe_sizes(decisions), verdict, why="" if verdict is ClaimVerdict.REPRODUCED else why
     )
 
 
@@ -113,14 +113,14 @@ def compare_sizes(
         if (other := read_size(others[rate])) is not None
     ]
     verdict = decide(min(steps, default=0) >= 0 and sum(step > 0 for step in steps) >= least)
-    told = f"{tell_sizes(decisions)}; for {tell_sizes(others)}"
+    told = f"{describe_sizes(decisions)}; for {describe_sizes(others)}"
     return ClaimResult(told, verdict, why="" if verdict is ClaimVerdict.REPRODUCED else why)
 
 
-def tell_sizes(decisions: Decisions) -> str:
+def describe_sizes(decisions: Decisions) -> str:
     """Say what is recommended at each rate."""
     return ", ".join(
-        f"{tell_choice(decision).removeprefix('buffer ')} at {rate} Mbit/s"
+        f"{describe_choice(decision).removeprefix('buffer ')} at {rate} Mbit/s"
         for rate, decision in decisions.items()
     )
 
@@ -177,7 +177,7 @@ def draw_sizes(cases: Mapping[str, Decisions]) -> vl.Chart:
     return vl.layer(bands, rules, dots)
 
 
-def tell_ties(decisions: Decisions) -> str:
+def describe_ties(decisions: Decisions) -> str:
     """Say from which to which buffer the settings reach that hold and tie, at each rate."""
     told = []
     for rate, decision in decisions.items():

@@ -124,7 +124,7 @@ def compare_bound(points: pl.DataFrame, find_share: FindShare, **place: Any) -> 
     return found
 
 
-def tell_bound(found: dict[int, Decision]) -> str:
+def describe_bound(found: dict[int, Decision]) -> str:
     """Put a comparison with a bound into words."""
     agreeing = sum(one.verdict is ClaimVerdict.REPRODUCED for one in found.values())
     players = min(found, key=lambda number: found[number].mean)
@@ -134,7 +134,7 @@ def tell_bound(found: dict[int, Decision]) -> str:
     )
 
 
-def tell_price(game: Game) -> str:
+def describe_price(game: Game) -> str:
     """Say what a client's packet costs without an RTS, as in the cell, and with it."""
     plain, announced = (air.exchange_us(game.client.packet_bytes) / 1e3 for air in (CELL, DOCUMENT))
     return (

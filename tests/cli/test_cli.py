@@ -568,12 +568,12 @@ def test_without_out_a_name_that_is_there_gets_a_number_and_the_help_says_so(
         "home-line-compared",
         "home-line-compared-2",
     ]
-    helps = {name: tell_help(name) for name in ("run", "compare")}
+    helps = {name: describe_help(name) for name in ("run", "compare")}
     assert "By default results/NAME, or where that is there, NAME-2," in helps["run"]
     assert "By default results/NAME-compared, or results/compared" in helps["compare"]
 
 
-def tell_help(command: str) -> str:
+def describe_help(command: str) -> str:
     """Give the words of a command's help without the frames around them."""
     text = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "300"}).output
     return " ".join(text.replace("│", " ").split())

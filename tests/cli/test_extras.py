@@ -106,7 +106,7 @@ def test_an_extra_names_all_that_is_absent(hide: Callable[..., None]) -> None:
     extra = Extra("more", {"json": "json", "first": "one", "second": "two-python"})
     hide("first", "second")
     line = 'a picture needs one and two-python: pip install "headend[more]"'
-    assert extra.tell_absent("a picture") == line
+    assert extra.describe_absent("a picture") == line
     with pytest.raises(InputError) as refused:
         extra.require("a picture")
     assert str(refused.value) == line
@@ -126,11 +126,11 @@ def test_an_environment_of_pipx_or_uv_is_told_its_own_command(
     (tmp_path / file).touch()
     monkeypatch.setattr("sys.prefix", str(tmp_path))
     hide("vl_convert")
-    assert PAPER.tell_absent("it") == f'it needs vl-convert-python: {command} "headend[paper]"'
+    assert PAPER.describe_absent("it") == f'it needs vl-convert-python: {command} "headend[paper]"'
 
 
 def test_an_extra_that_is_there_is_no_obstacle() -> None:
-    assert [extra.tell_absent("it") for extra in (PAPER, STUDIES, CLUSTER)] == ["", "", ""]
+    assert [extra.describe_absent("it") for extra in (PAPER, STUDIES, CLUSTER)] == ["", "", ""]
 
 
 def test_pictures_that_cannot_be_drawn_are_refused_before_a_folder_is_made(

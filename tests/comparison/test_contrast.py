@@ -215,10 +215,10 @@ def tell(
     people: Mapping[str, Sequence[FlowOutcome]], delays: Sequence[float] = (), tiers: int = 1
 ) -> tuple[str, ...]:
     """Give sentences on people under choices a, b, c …, with these median queue delays."""
-    return tell_tiers([people] * tiers, delays)
+    return describe_tiers([people] * tiers, delays)
 
 
-def tell_tiers(
+def describe_tiers(
     tiers: Sequence[Mapping[str, Sequence[FlowOutcome]]], delays: Sequence[float] = ()
 ) -> tuple[str, ...]:
     """Give the sentences on some people in each tier, at 1 Mbit/s, 2 Mbit/s and so on."""
@@ -242,13 +242,13 @@ def tell_tiers(
 
 
 def make_call(mos: float, grade: Grade, word: str) -> FlowOutcome:
-    fate = make_fate(KeyFigure("MOS", mos, "number", "MOS", is_rising=True), mos)
+    fate = make_fate(KeyFigure("MOS", mos, "number", "MOS", higher_is_better=True), mos)
     worst = replace(fate.party.worst, grade=grade, is_unusable=word == "unusable", symptom="late")
     return replace(fate, grade=grade, party=replace(fate.party, findings=(worst,)))
 
 
 def make_upload(rate: float) -> FlowOutcome:
-    fate = make_fate(KeyFigure("goodput", rate, "rate", is_rising=True), rate)
+    fate = make_fate(KeyFigure("goodput", rate, "rate", higher_is_better=True), rate)
     return replace(fate, grade=Grade.NONE)
 
 
@@ -377,7 +377,7 @@ def test_where_grades_are_alike_the_best_is_told_by_what_it_gives() -> None:
         "ping": (make_ping(50e6), make_ping(20e6)),
         "upload": (make_upload(18e6), make_upload(16e6)),
     }
-    _, second = tell_tiers([suffers, alike])
+    _, second = describe_tiers([suffers, alike])
     assert second == (
         "Best: b at 1 Mbit/s, at no cost to transfers; at 2 Mbit/s grades are alike, and a gives"
         " most upload (18 Mbit/s), but ping is worse (50 ms, not 20 ms) under a than under b."

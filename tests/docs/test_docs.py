@@ -26,8 +26,8 @@ from headend.engine.metrics import (
 )
 from headend.engine.vocabulary import list_choices
 from headend.errors import InputError
+from headend.scenario.file_access import HERE
 from headend.scenario.library import find_studies, find_sweep
-from headend.scenario.reach import HERE
 from headend.scenario.source import Text, parse_override, read_scenario
 
 ROOT = Path(__file__).parents[2]

@@ -22,7 +22,7 @@ from headend.analysis.round_trips import leave_out_round_trips
 from headend.cli.run import describe_result, print_result
 from headend.comparison.comparison import gather_variants
 from headend.comparison.contrast import answer_comparison
-from headend.comparison.notes import tell_caveats_of, warn_of_variants
+from headend.comparison.notes import describe_caveats_of, warn_of_variants
 from headend.comparison.pooling import pool_runs
 from headend.comparison.scores import score_runs
 from headend.engine.columns import OPTIONAL_TABLES
@@ -32,13 +32,13 @@ from headend.running.comparison import load_results
 from headend.running.result import Result
 from headend.scenario.subjects import Vocabulary
 from headend.wording.emulation import (
+    describe_real,
+    describe_source,
     full_untrustworthy,
     list_ends,
     list_programs,
     list_timing,
     name_kind,
-    tell_real,
-    tell_source,
 )
 from headend.wording.facts import describe_facts
 from headend.wording.flows import describe_experience
@@ -222,7 +222,7 @@ def test_what_ran_where_is_told_with_its_end() -> None:
         ("laptop", "curl -o /dev/null http://server/", "exit code 7"),
         ("server", "python3 -m http.server 80", "stopped at the end"),
     ]
-    laptop, server = tell_real(result)
+    laptop, server = describe_real(result)
     assert laptop.startswith("laptop: curl -o /dev/null http://server/ (exit code 7); 9.54 Mbit/s")
     assert laptop.endswith("9 packets dropped")
     assert server == "server: python3 -m http.server 80 (stopped at the end)"
@@ -242,7 +242,7 @@ def test_a_program_that_sent_nothing_is_asked_for_the_names_it_used() -> None:
         "Nothing was sent in the measured part, so there is nothing to judge: laptop sent nothing."
         " Did the program use the names or addresses of this run?",
     )
-    assert tell_real(result)[0].endswith(
+    assert describe_real(result)[0].endswith(
         "nothing sent: did it use the names or addresses of this run?"
     )
 
@@ -254,7 +254,7 @@ def test_long_commands_are_cut_in_sentences_and_whole_in_tables() -> None:
     hosts = {"laptop": {"command": ["sh", "-c", script], "exit": 0}}
     result = make_emulated(hosts=hosts)
     assert list_programs(result)[0][1].endswith("a long command'")
-    line = tell_real(result)[0]
+    line = describe_real(result)[0]
     assert line.startswith("laptop: sh -c 'for i in 1 2 3; do curl http://server/ done; sleep 1… (")
 
 
@@ -290,7 +290,7 @@ def test_round_trips_are_left_out_in_open_loop_and_that_is_said(tmp_path: Path) 
     assert result.measures.filter(flow="laptop", measure="rtt").is_empty()
     assert result.samples.filter(flow="laptop", measure="rtt").is_empty()
     assert result.real_flows["rtt_max_ns"].is_nan().all()
-    assert "round trips are not measured in open loop" in tell_real(result)[0]
+    assert "round trips are not measured in open loop" in describe_real(result)[0]
     listing = tabulate_real_flows(result)
     assert listing
     assert not any(name.startswith("RTT") for name in listing.names)
@@ -432,17 +432,17 @@ def test_timing_says_which_bound_was_missed() -> None:
 
 def test_a_replay_says_where_its_packets_come_from() -> None:
     replay = make_emulated(kind="replayed", lateness=None, equal=True)
-    assert "recorded in evening.pcapng" in tell_source(replay)
-    assert tell_source(replay).endswith("Every frame ended as in the recorded run.")
-    assert "crossed this line again in virtual time" in tell_source(replay)
-    assert "crossed this line in virtual time" in tell_source(make_open_loop())
+    assert "recorded in evening.pcapng" in describe_source(replay)
+    assert describe_source(replay).endswith("Every frame ended as in the recorded run.")
+    assert "crossed this line again in virtual time" in describe_source(replay)
+    assert "crossed this line in virtual time" in describe_source(make_open_loop())
     outside = make_emulated(outside=True, recording="evening.pcapng")
-    assert tell_source(outside).endswith(
+    assert describe_source(outside).endswith(
         "The network's side was the internet. What they sent was recorded in evening.pcapng."
     )
     simulated = make_emulated()
     del simulated.manifest["emulation"]
-    assert tell_source(simulated) == ""
+    assert describe_source(simulated) == ""
     assert name_kind(simulated) == "simulated"
 
 
@@ -534,7 +534,7 @@ def test_a_comparison_begins_with_the_runs_that_are_not_to_be_believed_as_they_a
         STALLED.replace(":", " (live):", 1),
         "Open loop (fq_codel): the recorded senders do not react to this queue.",
     )
-    assert tell_caveats_of(variants) == told
+    assert describe_caveats_of(variants) == told
     assert answer_comparison(variants).sentences[:2] == told
     page = write_report(results, tmp_path / "report.html").read_text(encoding="utf-8")
     assert told[1] in page.replace("\u00a0", " ")

@@ -123,7 +123,7 @@ PULSE: dict[str, Any] = {
     "quantity": "time",
     "scale": "",
     "has_directions": False,
-    "is_rising": False,
+    "higher_is_better": False,
     "range": None,
     "is_periodic": False,
     "is_beside_delay": False,

@@ -6,7 +6,7 @@ import dataclasses
 
 import headend
 from headend.figures.catalogue import draw_figures
-from headend.figures.remarks import Course, remark_on_queue, remark_on_rate, tell_levels
+from headend.figures.remarks import Course, describe_levels, remark_on_queue, remark_on_rate
 
 COUNT = 200
 
@@ -79,7 +79,7 @@ def test_a_line_that_is_filled_late_is_told() -> None:
 def test_a_rate_that_changes_is_told_with_its_ends() -> None:
     rates = [12e6] * 50 + [4e6] * 50 + [2e6] * 50 + [8e6] * 50
     course = make(rates=rates, delays=[60e6] * 50 + [200e6] * 50 + [500e6] * 50 + [90e6] * 50)
-    assert tell_levels(course, 6.5e6) == (
+    assert describe_levels(course, 6.5e6) == (
         "The line does not always give the same: while packets waited, from 2 Mbit/s to 12"
         " Mbit/s left the queue."
     )
@@ -89,12 +89,12 @@ def test_a_rate_that_changes_is_told_with_its_ends() -> None:
 def test_a_burst_ends_where_its_tokens_do() -> None:
     tokens = [10e6 * (1 - number / 30) for number in range(30)] + [0.0] * (COUNT - 30)
     rates = [50e6] * 30 + [20e6] * (COUNT - 30)
-    assert tell_levels(make(rates=rates, tokens=tokens), 20e6) == (
+    assert describe_levels(make(rates=rates, tokens=tokens), 20e6) == (
         "A burst passes at up to 50 Mbit/s while the bucket of the sustained rate holds tokens."
         " They are used up at 12.4 s; then the line has 20 Mbit/s."
     )
     untouched = make(rates=rates, tokens=[10e6] * COUNT)
-    assert "burst" not in tell_levels(untouched, 20e6)
+    assert "burst" not in describe_levels(untouched, 20e6)
 
 
 def test_falls_of_a_queue_after_drops_are_told() -> None:

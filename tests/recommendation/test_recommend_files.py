@@ -23,7 +23,7 @@ from headend.recommendation.line import read_modem_tier
 from headend.recommendation.request import Request
 from headend.recommendation.result import Recommendation
 from headend.recommendation.tier import Tier
-from headend.recommendation.writing import list_tlvs, tell_default, write_files
+from headend.recommendation.writing import describe_default, list_tlvs, write_files
 from modem_files import DOWN, SECRET, UP, buffer, build, classifier, flow, tlv, u8, u16, u32
 
 #: What no recommendation touches: a community string of SNMP, and a vendor's settings.
@@ -100,7 +100,7 @@ def list_words(tier: Tier, label: str | None) -> list[str]:
 
 def default_of(tier: Tier, label: str | None) -> str | None:
     found = recommend([tier], [label])
-    return tell_default(found.request, found.decisions[0])
+    return describe_default(found.request, found.decisions[0])
 
 
 def write(tier: Tier, label: str, path: Path) -> tuple[bytes, tuple[str, ...]]:

@@ -24,6 +24,7 @@ from headend.scenario.lookup import (
     TERM,
     Entry,
     describe,
+    describe_nothing,
     find_kind,
     lead_to_key,
     read_entries,
@@ -31,7 +32,6 @@ from headend.scenario.lookup import (
     suggest_names,
     suggest_own_name,
     take_first_sentence,
-    tell_nothing,
 )
 from headend.scenario.source import read_scenario
 from headend.scenario.subjects import Vocabulary
@@ -242,10 +242,10 @@ def test_nothing_is_found_twice_and_not_too_much() -> None:
 
 def test_where_nothing_is_found_the_nearest_names_are_told() -> None:
     assert find("webrtd") == []
-    assert tell_nothing("webrtd").startswith(
+    assert describe_nothing("webrtd").startswith(
         'nothing is called "webrtd"; the nearest name is webrtc'
     )
-    assert tell_nothing("\x1b]qqqq") == (
+    assert describe_nothing("\x1b]qqqq") == (
         'nothing is called "\\x1b]qqqq"; headend --help lists the commands'
     )
 

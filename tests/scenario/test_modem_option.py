@@ -16,16 +16,16 @@ from click.testing import CliRunner, Result
 import headend
 from headend.cli.main import app
 from headend.errors import InputError
+from headend.scenario.file_access import FileAccess
 from headend.scenario.modems import (
     Configured,
+    describe_configured,
     echo_option,
     find_named,
     list_configured,
     parse_modem,
-    tell_configured,
     write_modems,
 )
-from headend.scenario.reach import Reach
 from modem_files import DOWN, UP, buffer, flow, make_file, tlv, u8, u16
 
 
@@ -69,11 +69,11 @@ def test_a_file_beyond_ascii_is_text_that_toml_takes() -> None:
 
 def test_exactly_the_file_that_a_person_names_is_within_reach() -> None:
     named = parse_modem("/elsewhere/old.cm")
-    reach = Reach(named=find_named([named, ("queue", "codel")]))
-    assert reach.locate("/elsewhere/old.cm", "=".join(named)) == Path("/elsewhere/old.cm")
+    access = FileAccess(named=find_named([named, ("queue", "codel")]))
+    assert access.locate("/elsewhere/old.cm", "=".join(named)) == Path("/elsewhere/old.cm")
     for set_by in (None, "link.cable.docsis.config=/elsewhere/old.cm", "modem=/elsewhere/old.cm"):
         with pytest.raises(InputError, match="--allow-files"):
-            reach.locate("/elsewhere/old.cm", set_by)
+            access.locate("/elsewhere/old.cm", set_by)
 
 
 def test_an_error_names_the_option_that_was_typed() -> None:
@@ -93,7 +93,7 @@ def test_the_files_of_a_resolved_scenario_are_listed() -> None:
         Configured("cable", "all.cm"),
         Configured("cable.home", "own.cm"),
     ]
-    assert tell_configured(scenario) == "modems' files: all.cm, own.cm (cable.home)"
+    assert describe_configured(scenario) == "modems' files: all.cm, own.cm (cable.home)"
 
 
 # Runs with a file

@@ -142,7 +142,7 @@ def test_a_loss_is_the_difference_to_the_same_seeds_run_without_players() -> Non
     (row,) = hotspot.tabulate_lost(points).to_dicts()
     assert (row["low"], row["lost"], row["high"]) == (1e6, 1.5e6, 2e6)
     assert hotspot.list_lost(points, 2) == [1.0, 2.0]
-    assert hotspot.tell_bound(hotspot.compare_bound(points, lambda _: 0.5)).startswith(
+    assert hotspot.describe_bound(hotspot.compare_bound(points, lambda _: 0.5)).startswith(
         "a bound for 0 of 1"
     )
 

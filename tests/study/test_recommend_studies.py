@@ -15,7 +15,7 @@ from headend.design.factor import Factor
 from headend.recommendation.candidate import Feature
 from headend.recommendation.experiment import run_request
 from headend.recommendation.request import Request
-from headend.scenario.reach import Reach
+from headend.scenario.file_access import FileAccess
 from headend.scenario.source import Overrides, read_scenario
 from headend.study import ClaimVerdict, PointStore, Study, run_points
 from headend.study.outcome import draw_study_figures
@@ -26,9 +26,9 @@ Row = dict[str, Any]
 STUDIES = ("recommend/calls", "recommend/games", "recommend/features")
 
 
-def resolve(scenario: Any, reach: Reach, overrides: Overrides) -> dict[str, Any]:
+def resolve(scenario: Any, access: FileAccess, overrides: Overrides) -> dict[str, Any]:
     """Give all that the engine is told of a scenario, but for its title."""
-    told = json.loads(read_scenario(scenario, reach).load(overrides).scenario.resolved_json())
+    told = json.loads(read_scenario(scenario, access).load(overrides).scenario.resolved_json())
     return {key: value for key, value in told.items() if key != "title"}
 
 
@@ -57,7 +57,7 @@ def test_a_point_is_the_scenario_that_a_recommendation_runs(name: str) -> None:
     wanted = {
         (asking.name_setting(tier, candidate), case): resolve(
             request.write_scenario(tier, candidate),
-            Reach(),
+            FileAccess(),
             (*cases.write(number), ("seed", "1")),
         )
         for tier in request.tiers
@@ -67,7 +67,7 @@ def test_a_point_is_the_scenario_that_a_recommendation_runs(name: str) -> None:
     }
     found = {
         (place["setting"], place["case"]): resolve(
-            point.setting.scenario, study.reach, (*point.setting.overrides, ("seed", "1"))
+            point.setting.scenario, study.access, (*point.setting.overrides, ("seed", "1"))
         )
         for point, place in zip(study.list_points(), study.list_places(), strict=True)
         if point.seed == study.seeds[0]

@@ -89,7 +89,7 @@ def test_its_figures_are_drawn_from_any_points() -> None:
 def test_each_case_is_the_experiments_home() -> None:
     study = load(RESIDENTIAL)
     for point in study.list_points()[:: len(study.seeds)]:
-        scenario = read_scenario(str(point.setting.scenario), study.reach).load(
+        scenario = read_scenario(str(point.setting.scenario), study.access).load(
             point.setting.overrides
         )
         line = scenario.resolved["link"]["cable"]["docsis"]

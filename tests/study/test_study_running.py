@@ -211,7 +211,7 @@ def order_all(document: Path, out: str = "out") -> list[Order]:
 
 
 def name_of(job: Job) -> str:
-    return job.text.reach.scenario.name
+    return job.text.access.scenario.name
 
 
 def test_all_at_once_leave_the_same_bytes_as_one_by_one(

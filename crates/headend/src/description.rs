@@ -82,7 +82,7 @@ fn describe_measure(measure: &Measure) -> Value {
         "quantity": kind.unit.quantity(),
         "scale": kind.scale,
         "has_directions": measure.from.is_some(),
-        "is_rising": kind.is_rising,
+        "higher_is_better": kind.higher_is_better,
         "range": kind.range,
         "is_periodic": kind.is_periodic,
         "is_beside_delay": kind.is_beside_delay,

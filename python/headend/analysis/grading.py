@@ -84,7 +84,7 @@ class Mark:
     after: str = ""
 
     @property
-    def is_rising(self) -> bool:
+    def higher_is_better(self) -> bool:
         """Whether more is better."""
         return self.bounds[0] > self.bounds[-1]
 
@@ -92,18 +92,18 @@ class Mark:
         """Grade a value in its base unit; None has no grade."""
         if value is None:
             return Grade.NONE
-        sign = -1 if self.is_rising else 1
+        sign = -1 if self.higher_is_better else 1
         passed = sum(sign * value > sign * bound for bound in self.bounds)
         return (Grade.GOOD, Grade.FAIR, Grade.POOR, Grade.BAD)[passed]
 
     def show(self, value: float | None) -> KeyFigure:
         """Give a value with its meaning and the words around it."""
         about = self.shown or self.about
-        return KeyFigure(about, value, self.kind, self.before, self.after, self.is_rising)
+        return KeyFigure(about, value, self.kind, self.before, self.after, self.higher_is_better)
 
     def write_bound(self, place: int) -> str:
         """Write the expectation met by values that are good (0), at least fair (1) or poor (2)."""
-        sign = ">=" if self.is_rising else "<="
+        sign = ">=" if self.higher_is_better else "<="
         return f"{sign} {format_quantity(self.bounds[place], self.kind)}".replace(",", "")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headend.errors import InputError, take_path, tell_system
+from headend.errors import InputError, describe_system, take_path
 from headend.results.folder import refuse_below_file, write_file
 from headend.text.quantity import format_quantity
 from headend.text.reveal import reveal_line
@@ -51,7 +51,7 @@ def check_junit(path: str | Path) -> Path:
         _refuse_foreign(path)
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {tell_system(error)}") from error
+        raise InputError(f"{path}: cannot be written: {describe_system(error)}") from error
     return path
 
 
@@ -104,7 +104,7 @@ def write_junit(
         _refuse_foreign(path)
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {tell_system(error)}") from error
+        raise InputError(f"{path}: cannot be written: {describe_system(error)}") from error
     write_file(content, path)
     return path
 
@@ -166,12 +166,12 @@ def _make_suite(name: str, result: Record) -> Element:
         _add_error(suite, name, stopped)
     for outcome in result.expectations:
         if stopped:
-            told = f"{stopped}; expected {outcome.expected}, so far {_tell_found(outcome)}"
+            told = f"{stopped}; expected {outcome.expected}, so far {_describe_found(outcome)}"
             _add_error(suite, name, told, outcome.name)
             continue
         case = ElementTree.SubElement(suite, "testcase", classname=name, name=_clean(outcome.name))
         if not outcome.met:
-            message = _clean(f"expected {outcome.expected}, {_tell_found(outcome)}")
+            message = _clean(f"expected {outcome.expected}, {_describe_found(outcome)}")
             failure = ElementTree.SubElement(case, "failure", type="missed", message=message)
             failure.text = message
     if result.warnings:
@@ -191,7 +191,7 @@ def _add_error(suite: Element, name: str, message: str, case: str = "interrupted
     error.text = message
 
 
-def _tell_found(outcome: Outcome) -> str:
+def _describe_found(outcome: Outcome) -> str:
     return (
         outcome.measured_text if outcome.measured is None else f"measured {outcome.measured_text}"
     )

@@ -26,7 +26,7 @@ class KeyFigure:
         What it measures.
     before, after
         Words around the number, such as ``MOS`` before it or ``late`` after it.
-    is_rising
+    higher_is_better
         Whether a larger value is better.
     told
         The text in place of a missing number, such as ``no answer``.
@@ -37,7 +37,7 @@ class KeyFigure:
     kind: Kind = "time"
     before: str = ""
     after: str = ""
-    is_rising: bool = False
+    higher_is_better: bool = False
     told: str = ""
 
     def surround(self, text: str) -> str:

@@ -18,7 +18,7 @@ LIMITS_NOTE = (
 )
 
 
-def tell_limit(data: Sequence[Mapping[str, Any]]) -> str:
+def describe_limit(data: Sequence[Mapping[str, Any]]) -> str:
     """Say what held the senders of a flow back for most of the time, with its share; or empty.
 
     Parameters

@@ -137,7 +137,7 @@ def describe_measure(row: Mapping[str, Any]) -> MeasureInfo:
     metric = known.get(name)
     if metric is None or "count" in words:
         return MeasureInfo(row["measure"], _find_kind(row["unit"], None))
-    kind, rising = _find_kind(row["unit"], metric), metric.is_rising
+    kind, rising = _find_kind(row["unit"], metric), metric.higher_is_better
     if is_sum:
         return MeasureInfo(row["measure"], kind, rising)
     return MeasureInfo(row["measure"], kind, rising, name, metric.range)

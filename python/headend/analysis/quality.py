@@ -11,7 +11,7 @@ from typing import Any
 from headend.analysis import grading
 from headend.analysis.grading import ORDER, UNUSABLE, UNUSABLE_SCORE, UNUSABLE_SHARE, Grade
 from headend.analysis.key_figure import KeyFigure, read_number
-from headend.analysis.limits import tell_limit
+from headend.analysis.limits import describe_limit
 from headend.analysis.queues import LONG_WAIT
 from headend.engine.description import REAL, find_application, list_discards
 from headend.results.record import Record, cached_on_record
@@ -269,7 +269,7 @@ def _judge_flow(evidence: _Evidence) -> FlowQuality:
         late_ratio=evidence.read("late_down" if direction == "down" else "late", "mean"),
         key_figures=judged.key_figures,
         delay_direction=_find_slower_way(evidence) if evidence.application == REAL else "",
-        limit=tell_limit(evidence.data),
+        limit=describe_limit(evidence.data),
         details=judged.details,
     )
 
@@ -380,7 +380,7 @@ def _gather_reports(evidence: _Evidence) -> Iterator[Detail]:
             values = [evidence.read(name, statistic) for name in kind.names]
             known = [value for value in values if value is not None]
             if known:
-                worst = min(known) if kind.is_rising else max(known)
+                worst = min(known) if kind.higher_is_better else max(known)
                 yield "report", title, worst, kind.quantity
 
 
@@ -592,11 +592,11 @@ def _grade_transfer(evidence: _Evidence) -> _Judgement:
     if goodput is None or (not goodput and evidence.is_under_way):
         # The measured part has no length, or it began after the last sample but one.
         return _leave_ungraded(NOTHING_READ)
-    figure = KeyFigure("goodput", goodput, "rate", is_rising=True)
+    figure = KeyFigure("goodput", goodput, "rate", higher_is_better=True)
     if (file := evidence.read("completion_time", "p50")) is not None:
         return _Judgement(Grade.NONE, -goodput, (figure,), (("file", goodput, file),))
     if (shown := evidence.read("speed", "p50")) is not None:
-        figure = KeyFigure("what a speed test shows", shown, "rate", is_rising=True)
+        figure = KeyFigure("what a speed test shows", shown, "rate", higher_is_better=True)
         return _Judgement(Grade.NONE, -shown, (figure,), (("speed", shown),))
     return _Judgement(Grade.NONE, -goodput, (figure,), (("rate", goodput),))
 

@@ -214,7 +214,7 @@ def _compare_finished(
     comparison = load_comparison(sources)
     variants = comparison.variants
     if len(variants) < 2:
-        raise InputError(_tell_alone(sources, variants[0]))
+        raise InputError(_describe_alone(sources, variants[0]))
     expected = [one for result in comparison.results for one in result.expectations]
     outputs.check_expected(shlex.join(sources), expected)
     comparison.rename(labels)
@@ -235,9 +235,9 @@ def _deliver(
     is_stopped: bool = False,
 ) -> ExitCode:
     """Print a comparison as its options say, and give the exit code."""
-    from headend.comparison.notes import tell_unfinished
+    from headend.comparison.notes import describe_unfinished
 
-    kept = f"kept in {comparison.folder}. {tell_unfinished(comparison.unfinished)}".rstrip()
+    kept = f"kept in {comparison.folder}. {describe_unfinished(comparison.unfinished)}".rstrip()
 
     def describe() -> dict[str, Any]:
         from headend.comparison.board import describe_figures
@@ -262,7 +262,7 @@ def _deliver(
     )
 
 
-def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
+def _describe_alone(sources: Sequence[str], variant: Variant) -> str:
     """Say why runs of one choice cannot be compared, and what to do instead."""
     from headend.comparison.notes import write_seeds
 
@@ -280,13 +280,13 @@ def _tell_alone(sources: Sequence[str], variant: Variant) -> str:
 def _print_comparison(comparison: Comparison, *, full: bool) -> None:
     """Print the answer, missed expectations, warnings, and where the full results are."""
     from headend.cli.first_lines import print_answer
-    from headend.comparison.notes import list_missed, tell_unfinished
-    from headend.scenario.modems import tell_shared
+    from headend.comparison.notes import describe_unfinished, list_missed
+    from headend.scenario.modems import describe_shared
     from headend.text.wording import join_names
 
     console = make_output()
     scenarios = [result.manifest["scenario"] for result in comparison.results]
-    print_answer(comparison.answer, comparison.title, tell_shared(scenarios))
+    print_answer(comparison.answer, comparison.title, describe_shared(scenarios))
     if full:
         for tier in comparison.grid.tiers:
             _print_tier(tier)
@@ -297,7 +297,7 @@ def _print_comparison(comparison: Comparison, *, full: bool) -> None:
     if partial := [one.label for one in comparison.variants if one.pool().is_partial]:
         console.print(write_line(f"Stopped before its end: {join_names(partial)}."))
     if comparison.unfinished:
-        console.print(write_line(tell_unfinished(comparison.unfinished)))
+        console.print(write_line(describe_unfinished(comparison.unfinished)))
     if comparison.folder:
         print_report(comparison.folder)
 

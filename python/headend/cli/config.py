@@ -215,14 +215,14 @@ def encode(
     content = read_text_form(text, shown_as)
     if mic or secret is not None or secret_file is not None:
         content = sign(content, key, shown_as)
-        notes = _tell_unsigned(content) if key is None else []
+        notes = _describe_unsigned(content) if key is None else []
     elif key is not None and is_unsigned(content) and wants_signing(text):
         content = sign(content, key, shown_as)
         notes = [f"the text has no MICs: both are computed with the secret of {VARIABLE}"]
     else:
-        notes = _tell_stale(content, key)
+        notes = _describe_stale(content, key)
     if file != STANDARD_INPUT:
-        notes += _tell_misfits(content)
+        notes += _describe_misfits(content)
     for note in notes:
         print_note(note)
     _write_binary(content, target, as_json=as_json, notes=notes)
@@ -354,13 +354,13 @@ def write_from(
         headend config from upload-and-call --set queue=docsis_pie -o pie.cm
     """
     from headend.modem_file.export import write_for
-    from headend.scenario.reach import Reach, read_allowed
+    from headend.scenario.file_access import FileAccess, read_allowed
     from headend.scenario.source import parse_override, read_scenario
 
     target = _take_target(output, force=force, as_json=as_json)
     key = _read_secret(secret, secret_file, (scenario,))
     announce_reading(scenario)
-    text = read_scenario(scenario, Reach(allowed=read_allowed(allow_files)))
+    text = read_scenario(scenario, FileAccess(allowed=read_allowed(allow_files)))
     overrides = [parse_override(one) for one in settings]
     loaded = text.allow_named(overrides).load(overrides)
     content, notes = write_for(loaded, modem, key, by_class=by_class)
@@ -369,7 +369,7 @@ def write_from(
     _write_binary(content, target, as_json=as_json, notes=notes)
 
 
-def _tell_misfits(content: bytes) -> list[str]:
+def _describe_misfits(content: bytes) -> list[str]:
     """Say which values were written as bytes whose length is not that of the table."""
     from headend.modem_file.document import read_document
 
@@ -385,7 +385,7 @@ def _tell_misfits(content: bytes) -> list[str]:
     return notes
 
 
-def _tell_unsigned(content: bytes) -> list[str]:
+def _describe_unsigned(content: bytes) -> list[str]:
     """Say what became of the CMTS MIC, which was not computed because there is no secret."""
     if _find_states(content, None).get("cmts_mic") == "missing":
         return [
@@ -395,7 +395,7 @@ def _tell_unsigned(content: bytes) -> list[str]:
     return ["the CMTS MIC (TLV 7) stays as it is in the text; a secret computes it anew"]
 
 
-def _tell_stale(content: bytes, secret: bytes | None) -> list[str]:
+def _describe_stale(content: bytes, secret: bytes | None) -> list[str]:
     """Say which message integrity check of a text does not fit its content, as after an edit."""
     states = _find_states(content, secret)
     if states.get("cm_mic") in ("wrong", "stale"):

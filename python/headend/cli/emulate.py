@@ -283,7 +283,7 @@ def _emulate(
     is_live: bool,
 ) -> Emulated:
     """Emulate, and put the results in their folder."""
-    from headend.emulation.programs import tell_hosts
+    from headend.emulation.programs import describe_hosts
     from headend.results.folder import create_folder
 
     loaded = emulation.plan.loaded
@@ -291,7 +291,7 @@ def _emulate(
         if options.record and outputs.force:
             options.record.unlink(missing_ok=True)
         if not outputs.quiet:
-            hosts = tell_hosts(loaded.resolved, emulation.hosts, loaded.scenario.flows)
+            hosts = describe_hosts(loaded.resolved, emulation.hosts, loaded.scenario.flows)
             make_messages().print(write_line((hosts, "dim")), soft_wrap=True)
         with _watch(emulation, is_shown=is_live and not outputs.quiet) as (show, console):
 

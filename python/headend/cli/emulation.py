@@ -28,7 +28,7 @@ def print_emulation(result: Record, *, full: bool = False) -> None:
     emulation = find_emulation(result)
     if emulation is None:
         return
-    from headend.emulation.replaying import tell_replay
+    from headend.emulation.replaying import describe_replay
 
     console = make_output()
     if not full:
@@ -36,7 +36,7 @@ def print_emulation(result: Record, *, full: bool = False) -> None:
     if lateness := emulation.get("lateness"):
         style = "" if is_trustworthy(result) else "bold red"
         console.print(write_line((capitalise(write_lateness(lateness)), style)), soft_wrap=True)
-    if told := tell_replay(result):
+    if told := describe_replay(result):
         style = "bold red" if emulation["equal"] is False else ""
         console.print(write_line((capitalise(told), style)), soft_wrap=True)
 
@@ -44,17 +44,17 @@ def print_emulation(result: Record, *, full: bool = False) -> None:
 def print_real_in_full(result: Record) -> None:
     """Print what real programs ran where, their flows, and how late frames were, if any ran."""
     from headend.cli.tables import draw, fit
-    from headend.wording.emulation import tell_real, tell_source
+    from headend.wording.emulation import describe_real, describe_source
     from headend.wording.flow_tables import tabulate_timing
     from headend.wording.real_flows import tabulate_real_flows
 
-    source = tell_source(result)
+    source = describe_source(result)
     if not source:
         return
     console = make_output()
     console.print()
     print_sentence(console, source)
-    for line in tell_real(result):
+    for line in describe_real(result):
         print_sentence(console, line)
     if flows := tabulate_real_flows(result, is_narrow=True):
         console.print(fit(console, draw(flows)))
@@ -66,12 +66,12 @@ def print_real_in_full(result: Record) -> None:
 def _print_programs(result: Record) -> None:
     """Print a line for each real host, and its largest flows."""
     from headend.cli.tables import draw, fit
-    from headend.wording.emulation import tell_real
+    from headend.wording.emulation import describe_real
     from headend.wording.real_flows import tabulate_real_flows
 
     console = make_output()
     console.print()
-    for line in tell_real(result):
+    for line in describe_real(result):
         print_sentence(console, line)
     if flows := tabulate_real_flows(result, MOST_FLOWS, is_narrow=True):
         console.print(fit(console, draw(flows)))

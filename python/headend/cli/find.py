@@ -36,7 +36,7 @@ def find(words: tuple[str, ...], is_all: bool, as_json: bool) -> None:
 
     Exit code 1 when nothing is found.
     """
-    from headend.scenario.lookup import tell_nothing
+    from headend.scenario.lookup import describe_nothing
     from headend.study.locating import find as look
 
     query = " ".join(words)
@@ -47,7 +47,7 @@ def find(words: tuple[str, ...], is_all: bool, as_json: bool) -> None:
         _print_found(found, query, is_all=is_all)
     if not found:
         if not as_json:
-            make_messages().print(write_line(tell_nothing(query)), soft_wrap=True)
+            make_messages().print(write_line(describe_nothing(query)), soft_wrap=True)
         raise Exit(ExitCode.MISSED)
 
 

@@ -51,9 +51,9 @@ SECTIONS = {
 
 def _print_version(_: click.Context, __: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from headend.cli.version import tell_version
+        from headend.cli.version import describe_version
 
-        print_text(tell_version())
+        print_text(describe_version())
         raise Exit
 
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from headend.cli.terminal import (
     ExitCode,
+    describe_fault,
     make_messages,
     make_output,
     print_error,
     print_json,
     quote_path,
-    tell_fault,
     write_line,
 )
-from headend.errors import InputError, tell_system
+from headend.errors import InputError, describe_system
 from headend.results.folder import REPORT
 
 if TYPE_CHECKING:
@@ -266,11 +266,11 @@ def explain_failure(error: BaseException, path: Path, later: str) -> WriteFailur
     if isinstance(error, InputError):
         why = " ".join(str(error).split())
     elif isinstance(error, OSError):
-        why = f"{path}: cannot be written: {tell_system(error)}"
+        why = f"{path}: cannot be written: {describe_system(error)}"
     elif isinstance(error, MemoryError):
         why = f"{path}: cannot be made: out of memory"
     else:
-        why, code = f"{path}: cannot be made: {tell_fault(error)}", ExitCode.INTERNAL
+        why, code = f"{path}: cannot be made: {describe_fault(error)}", ExitCode.INTERNAL
     return WriteFailure(f"{why}; {later}", code)
 
 

@@ -27,7 +27,7 @@ from headend.cli.terminal import (
 )
 from headend.recommendation.page import tabulate_settings
 from headend.recommendation.sentences import describe_tier
-from headend.recommendation.writing import list_tlvs, tell_default
+from headend.recommendation.writing import describe_default, list_tlvs
 from headend.text.wording import join_names
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _print_tlvs(request: Request, decision: Decision, *, full: bool) -> None:
             path = write_line("  TLV ", (tlv.path, "cyan"))
             table.add_row(path, write_line(f"{tlv.name}: {tlv.value}"))
         console.print(table)
-    if default := tell_default(request, decision):
+    if default := describe_default(request, decision):
         print_sentence(console, default, "dim")
 
 
@@ -178,7 +178,7 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
         recommended = {
             **found,
             "as_good": [decision.find(tie).label for tie in chosen.ties],
-            "is_default": tell_default(request, decision) is not None,
+            "is_default": describe_default(request, decision) is not None,
             "tlvs": [{"path": tlv.path, "name": tlv.name, "value": tlv.value} for tlv in tlvs],
         }
     elif found:

@@ -48,7 +48,7 @@ def replay(
     input is wrong. 130: interrupted.
     """
     from headend.cli.run import list_tables, run_plan
-    from headend.emulation.replaying import plan_replay, tell_replay
+    from headend.emulation.replaying import describe_replay, plan_replay
 
     outputs.check_files(list_tables())
     planned = plan_replay(recording, overrides, seed=seed, allow_files=allow_files)
@@ -57,5 +57,5 @@ def replay(
     )
     is_other = result.manifest["emulation"]["equal"] is False
     if is_other and outputs.is_hidden:
-        print_error(f"{recording}: {tell_replay(result)}")
+        print_error(f"{recording}: {describe_replay(result)}")
     raise Exit(ExitCode.MISSED if code is ExitCode.OK and is_other else code)

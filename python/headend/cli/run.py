@@ -27,7 +27,7 @@ from headend.cli.terminal import (
     show_progress,
     write_line,
 )
-from headend.comparison.notes import tell_measured, tell_so_far
+from headend.comparison.notes import describe_measured, describe_so_far
 from headend.errors import InputError
 from headend.text.quantity import format_quantity
 
@@ -155,7 +155,7 @@ def deliver_run(
     describe: Callable[[], dict[str, Any]] | None = None,
 ) -> ExitCode:
     """Print a run as its options say, and give the exit code."""
-    kept = f"kept in {result.folder}{f', {_tell_partial(result)}' if result.is_partial else ''}"
+    kept = f"kept in {result.folder}{f', {_describe_partial(result)}' if result.is_partial else ''}"
     return outputs.deliver_runs(
         failures,
         [result],
@@ -177,7 +177,7 @@ def export_life(result: Result, folder: Path, target: Path) -> WriteFailure | No
     from headend.figures.export import write_figures
     from headend.figures.life import draw_life
 
-    if absent := PAPER.tell_absent("life.svg"):
+    if absent := PAPER.describe_absent("life.svg"):
         print_note(f"{absent}; it is left out, the report has the figure")
         return None
 
@@ -248,8 +248,8 @@ def print_result(result: Result, *, full: bool = False) -> None:
     from headend.cli.emulation import print_emulation
     from headend.cli.first_lines import print_answer
     from headend.results.capture import FOLDER
-    from headend.scenario.modems import tell_configured
-    from headend.wording.emulation import tell_kind
+    from headend.scenario.modems import describe_configured
+    from headend.wording.emulation import describe_kind
     from headend.wording.run import answer_run
     from headend.wording.verdict import judge
 
@@ -258,13 +258,15 @@ def print_result(result: Result, *, full: bool = False) -> None:
     most_rows = None if full else MOST_ROWS
     asides = (
         f"seed {result.manifest['seed']}",
-        tell_kind(result),
-        tell_configured(result.manifest["scenario"]),
+        describe_kind(result),
+        describe_configured(result.manifest["scenario"]),
     )
     aside = ", ".join(filter(None, asides))
     print_answer(answer_run(result), result.title, aside, most_rows)
     if result.is_partial:
-        console.print(write_line(("Partial", "yellow"), f": stopped at {_tell_partial(result)}."))
+        console.print(
+            write_line(("Partial", "yellow"), f": stopped at {_describe_partial(result)}.")
+        )
     print_emulation(result, full=full)
     _print_expectations(result, full=full)
     if full:
@@ -272,7 +274,9 @@ def print_result(result: Result, *, full: bool = False) -> None:
     print_warnings(result.warnings)
     is_real_time = (find_emulation(result) or {}).get("kind") == "emulated"
     if result.wall_seconds and not is_real_time:
-        console.print(tell_speed(result.wall_seconds, result.manifest["simulated_ns"]), style="dim")
+        console.print(
+            describe_speed(result.wall_seconds, result.manifest["simulated_ns"]), style="dim"
+        )
     if result.folder:
         picture = result.folder / "life.svg"
         if picture.is_file():
@@ -282,13 +286,15 @@ def print_result(result: Result, *, full: bool = False) -> None:
         print_report(result.folder)
 
 
-def tell_speed(wall_seconds: float, simulated_ns: int) -> str:
+def describe_speed(wall_seconds: float, simulated_ns: int) -> str:
     """Say how long a run took, and how fast it was where there is something to say.
 
     Examples
     --------
-    >>> tell_speed(2.04, 60_000_000_000), tell_speed(0.0123, 6_000_000_000), tell_speed(0.01, 0)
-    ('2.0 s, 29 × real time', '12.3 ms, 488 × real time', '10 ms')
+    >>> describe_speed(2.04, 60_000_000_000), describe_speed(0.0123, 6_000_000_000)
+    ('2.0 s, 29 × real time', '12.3 ms, 488 × real time')
+    >>> describe_speed(0.01, 0)
+    '10 ms'
     """
     took = (
         f"{wall_seconds:.1f} s"
@@ -314,11 +320,11 @@ def _print_expectations(result: Result, *, full: bool) -> None:
         console.print(fit(console, draw(tabulate_expectations(outcomes))))
         return
     for outcome in missed:
-        told = f" {outcome.expected}, {tell_measured([outcome])}"
-        console.print(write_line((f"✗ missed{tell_so_far(result)}", "bold red"), told))
+        told = f" {outcome.expected}, {describe_measured([outcome])}"
+        console.print(write_line((f"✗ missed{describe_so_far(result)}", "bold red"), told))
     met = len(outcomes) - len(missed)
     plural = "s" if len(outcomes) > 1 else ""
-    console.print(f"{met} of {len(outcomes)} expectation{plural} met{tell_so_far(result)}")
+    console.print(f"{met} of {len(outcomes)} expectation{plural} met{describe_so_far(result)}")
 
 
 def _print_all(result: Result, verdict: RunVerdict) -> None:
@@ -355,7 +361,7 @@ def _print_all(result: Result, verdict: RunVerdict) -> None:
     console.print()
 
 
-def _tell_partial(result: Result) -> str:
+def _describe_partial(result: Result) -> str:
     """Say how much of a run there is."""
     simulated, whole = (
         format_quantity(result.manifest[key], "time") for key in ("simulated_ns", "duration_ns")

@@ -19,7 +19,7 @@ from headend.cli.terminal import (
     quote_path,
     write_line,
 )
-from headend.errors import InputError, tell_system
+from headend.errors import InputError, describe_system
 from headend.scenario.shipped import list_scenarios
 
 name_argument = argument(
@@ -110,7 +110,7 @@ def copy(name: str, target: Path | None, as_json: bool) -> None:
     except FileExistsError as error:
         raise InputError(f"{target}: exists already; give another name") from error
     except OSError as error:
-        raise InputError(f"{target}: cannot be written: {tell_system(error)}") from error
+        raise InputError(f"{target}: cannot be written: {describe_system(error)}") from error
     if as_json:
         print_json({"file": str(target)})
     else:

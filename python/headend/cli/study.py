@@ -263,7 +263,7 @@ def run(
     from headend.running.cluster import open_executor
     from headend.running.execution import interrupt_at_once
     from headend.running.memory import read_allowance
-    from headend.scenario.reach import read_allowed
+    from headend.scenario.file_access import read_allowed
     from headend.study.outcome import check_study_folder
     from headend.study.running import Order
 

@@ -147,7 +147,7 @@ def _write(result: SweepResult, folder: Path, outputs: OutputOptions) -> list[Wr
 
 def _print_result(result: SweepResult, *, full: bool) -> None:
     from headend.cli.first_lines import print_answer
-    from headend.sweeps.page import tell_valueless
+    from headend.sweeps.page import describe_valueless
 
     console = make_output()
     print_answer(result.answer, result.sweep.title)
@@ -160,7 +160,7 @@ def _print_result(result: SweepResult, *, full: bool) -> None:
         _print_settings(result)
     if (more := len(result.sweep.measures) - len(result.conclusion.measures)) > 0:
         console.print(f"{more} more measures are in summary.parquet.", style="dim")
-    for line in tell_valueless(result):
+    for line in describe_valueless(result):
         console.print(write_line(line))
     if result.notes:
         console.print()
@@ -172,7 +172,7 @@ def _print_result(result: SweepResult, *, full: bool) -> None:
 def _print_settings(result: SweepResult) -> None:
     """Print a row for each setting, with the differences to the first."""
     from headend.cli.tables import draw, fit
-    from headend.sweeps.page import tabulate_settings, tell_difference
+    from headend.sweeps.page import describe_difference, tabulate_settings
 
     console = make_output()
     table = tabulate_settings(result)
@@ -182,7 +182,7 @@ def _print_settings(result: SweepResult) -> None:
         console.print(
             f"{len(table.rows) - MOST_ROWS} more settings are in the report.", style="dim"
         )
-    if told := tell_difference(result):
+    if told := describe_difference(result):
         console.print(write_line((f"{told}.", "dim")))
 
 

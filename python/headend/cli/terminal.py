@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from click.exceptions import Abort, ClickException, Exit
 
 from headend.cli.streams import close_output
-from headend.errors import InputError, UnfitError, refuse_unwritable, tell_system
+from headend.errors import InputError, UnfitError, describe_system, refuse_unwritable
 from headend.files import STANDARD_INPUT
 from headend.interruption import INTERRUPTED, hear_as_exception
 from headend.text.quantity import format_quantity
@@ -167,7 +167,7 @@ def finish_output() -> ExitCode | None:
 def refuse_output(error: OSError) -> ExitCode:
     """Say that standard output cannot be written."""
     close_output()
-    print_error(f"standard output: cannot be written: {tell_system(error)}")
+    print_error(f"standard output: cannot be written: {describe_system(error)}")
     return ExitCode.BAD_INPUT
 
 
@@ -201,7 +201,7 @@ def answer_errors(typed: Iterable[object] = (), *, as_json: bool = False) -> Ite
         raise
     except OSError as error:
         if error.filename is not None:
-            fail(f"{error.filename}: {tell_system(error)}")
+            fail(f"{error.filename}: {describe_system(error)}")
         raise Exit(refuse_output(error)) from None
     except KeyboardInterrupt:
         make_messages().print("interrupted")
@@ -221,10 +221,10 @@ def _check_typed(values: Iterable[object]) -> None:
 
 def report_fault(error: BaseException) -> None:
     """Say in one line that something is wrong with headend: a broken invariant, or a mistake."""
-    print_error(tell_fault(error))
+    print_error(describe_fault(error))
 
 
-def tell_fault(error: BaseException) -> str:
+def describe_fault(error: BaseException) -> str:
     """Write the line for a fault of headend; with the traceback if HEADEND_TRACEBACK is set."""
     from headend._engine import RunError
 
@@ -350,7 +350,7 @@ def show_points(title: str, *, hidden: bool = False) -> Iterator[PointBar]:
                     total=now.total,
                     kept=f"({now.kept} kept)" if now.kept else "",
                     running=f"{now.running} running",
-                    left=_tell_left(now, time.monotonic() - began),
+                    left=_describe_left(now, time.monotonic() - began),
                 )
 
             @contextmanager
@@ -364,7 +364,7 @@ def show_points(title: str, *, hidden: bool = False) -> Iterator[PointBar]:
         yield Shown()
 
 
-def _tell_left(now: PointProgress, seconds: float) -> str:
+def _describe_left(now: PointProgress, seconds: float) -> str:
     """Guess the time left from the points that were run, not from those that were kept."""
     ran, left = now.done - now.kept, now.total - now.done
     if not ran or not left:

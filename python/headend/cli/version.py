@@ -11,7 +11,7 @@ from headend import _engine
 from headend.version import read_version
 
 
-def tell_version() -> str:
+def describe_version() -> str:
     """Write version, commit and build in one line, and the platform in another."""
     build = _engine.build()
     commit = build["commit"] or ask_git(Path(__file__).parents[3])

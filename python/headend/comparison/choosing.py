@@ -104,7 +104,7 @@ def find_best(tier: TierOutcome) -> list[int]:
                 if (fate := fates[at]) and is_counted(fate) and fate.estimate
             }
             if len(known) > 1:
-                pick_end = max if next(iter(known.values()))[0].is_rising else min
+                pick_end = max if next(iter(known.values()))[0].higher_is_better else min
                 most, _ = pick_end(known.values(), key=itemgetter(1))
                 best = [at for at in best if at not in known or not known[at][0].differs(most)]
     return best
@@ -135,7 +135,7 @@ def find_gaps(tier: TierOutcome) -> list[Gap]:
         high = max(known, key=lambda one: one[0])
         if not high[2].differs(low[2]):
             continue
-        better, worse = (high, low) if high[2].is_rising else (low, high)
+        better, worse = (high, low) if high[2].higher_is_better else (low, high)
         ratio = (high[0] - low[0]) / max(abs(high[0]), abs(low[0]))
         found.append(Gap(name, better[1], worse[1], ratio))
     return sorted(found, key=lambda gap: -gap.ratio)
@@ -172,7 +172,7 @@ def find_worsened(
             for fate in pick(fates, best)
             if fate.estimate
             and fate.differs(before)
-            and (fate.estimate.mean < before.estimate.mean) == fate.is_rising
+            and (fate.estimate.mean < before.estimate.mean) == fate.higher_is_better
         ]
         if worse:
             found[name] = [before, *worse]

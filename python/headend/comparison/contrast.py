@@ -18,7 +18,7 @@ from headend.analysis.lateness import find_emulation
 from headend.comparison.choosing import find_main
 from headend.comparison.comparison import UNEVEN
 from headend.comparison.grid import Grid, name_factors
-from headend.comparison.notes import tell_caveats_of
+from headend.comparison.notes import describe_caveats_of
 from headend.comparison.outcomes import FlowOutcome, QueueOutcome, TierOutcome, judge_grid
 from headend.comparison.sentences import count_seeds, describe_grid, describe_tier
 from headend.engine.description import find_application
@@ -58,7 +58,7 @@ def answer_comparison(variants: Sequence[Variant]) -> Answer:
     """Answer which setting suits the people on the line; of one, how each flow fares over seeds."""
     grid, tiers = judge_grid(variants)
     sentences: tuple[str, ...]
-    caveats = tell_caveats_of(variants) if len(variants) > 1 else ()
+    caveats = describe_caveats_of(variants) if len(variants) > 1 else ()
     if any(tier.is_uneven for tier in tiers):
         sentences = (UNEVEN,)
     elif len(variants) < 2:
@@ -81,18 +81,18 @@ def _ask(grid: Grid, tiers: Sequence[TierOutcome]) -> str:
     )
     whom = join_names(people) if len(people) <= MOST_ASKED else f"{len(people)} kinds of traffic"
     if sum(len(tier.tier.present) for tier in tiers) < 2:
-        return f"How {'does' if len(people) == 1 else 'do'} {whom} fare{_tell_rate(tiers[0])}?"
+        return f"How {'does' if len(people) == 1 else 'do'} {whom} fare{_describe_rate(tiers[0])}?"
     if grid.is_several:
         where = f" at each {join_names([axis.name for axis in grid.given])}"
     else:
-        where = _tell_rate(tiers[0])
+        where = _describe_rate(tiers[0])
     if grid.is_several and not any(_gather_judged(tiers)):
         return f"How much do {whom} get under each {name_factors([*grid.given, grid.choice])}?"
     which = f"Which {grid.choice.name}" if grid.choice.path else "Which of these settings"
     return f"{which} suits {whom}{where}?"
 
 
-def _tell_rate(tier: TierOutcome) -> str:
+def _describe_rate(tier: TierOutcome) -> str:
     """Say the line's rate; empty where choices differ in it, or where the queue is one of many."""
     rates = {queue.rate_bps for queue in tier.queues if queue and not name_group(tier.queue)}
     return f" on {format_quantity(rates.pop(), 'rate')}" if len(rates) == 1 else ""

@@ -67,7 +67,7 @@ def _warn_of_kinds(variants: Sequence[Variant]) -> list[str]:
     ]
 
 
-def tell_caveats_of(variants: Sequence[Variant]) -> tuple[str, ...]:
+def describe_caveats_of(variants: Sequence[Variant]) -> tuple[str, ...]:
     """Say of which runs no number is to be believed, and why: a comparison's first sentences."""
     labels = _group(
         (text, one.label)
@@ -156,7 +156,7 @@ def write_seeds(seeds: Sequence[int]) -> str:
     return ", ".join(map(str, seeds[:MOST_NAMED])) + more
 
 
-def tell_unfinished(names: Sequence[str]) -> str:
+def describe_unfinished(names: Sequence[str]) -> str:
     """Say which runs a comparison lacks, in a sentence; nothing where it has all."""
     if not names:
         return ""
@@ -181,16 +181,16 @@ def list_missed(variants: Sequence[Variant]) -> Iterator[tuple[str, str]]:
             yield (
                 variant.label,
                 f"{name}: {outcomes[0].expected},"
-                f" {where}{tell_measured(outcomes)}{tell_so_far(variant.results[0])}",
+                f" {where}{describe_measured(outcomes)}{describe_so_far(variant.results[0])}",
             )
 
 
-def tell_so_far(result: Record) -> str:
+def describe_so_far(result: Record) -> str:
     """Give the words to add to a measured value of a run that was stopped before its end."""
     return " so far" if result.is_partial else ""
 
 
-def tell_measured(outcomes: Sequence[Outcome]) -> str:
+def describe_measured(outcomes: Sequence[Outcome]) -> str:
     """Give the measured value of one expectation, or the range over the seeds."""
     found = sorted(
         (outcome.measured, outcome.measured_text)

@@ -93,9 +93,9 @@ class FlowOutcome:
         return self.party.is_group and self.is_graded
 
     @property
-    def is_rising(self) -> bool:
+    def higher_is_better(self) -> bool:
         """Whether a larger number is better."""
-        return self.key_figure.is_rising and not self.is_count
+        return self.key_figure.higher_is_better and not self.is_count
 
     @property
     def suffers(self) -> bool:
@@ -292,7 +292,7 @@ def _find_fate(party: FlowGroup, by_seed: Mapping[int, FlowGroup | None]) -> Flo
     key_figure = _choose_headline(party.worst)
     if not party.grades and party.is_group:
         rates = {seed: own.goodput_bps if own else math.nan for seed, own in by_seed.items()}
-        goodput = KeyFigure("goodput of all", party.goodput_bps, "rate", is_rising=True)
+        goodput = KeyFigure("goodput of all", party.goodput_bps, "rate", higher_is_better=True)
         return FlowOutcome(party, Grade.NONE, goodput, rates)
     if party.is_group:
         counts = {

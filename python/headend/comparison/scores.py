@@ -86,10 +86,12 @@ def _score(
             rows = (
                 result.measures.filter(pl.col("measure").is_in(measure.names))
                 .group_by("flow")
-                .agg(value=worst.min() if measure.is_rising else worst.max())
+                .agg(value=worst.min() if measure.higher_is_better else worst.max())
                 .sort(places)
             )
-            shape = ScoredMetric("", title, measure.quantity, measure.is_rising, measure.range)
+            shape = ScoredMetric(
+                "", title, measure.quantity, measure.higher_is_better, measure.range
+            )
             yield from _score_flows(rows, groups, shape)
     data = result.flows.filter((pl.col("carries") == "data") & (pl.col("packets_sent") > 0))
     bulk = (

@@ -19,7 +19,7 @@ from headend.results.capture import Capture
 from headend.results.output import check_output
 from headend.running.execution import Execution
 from headend.running.experiment import Plan, plan_run
-from headend.scenario.reach import Reach, read_allowed
+from headend.scenario.file_access import FileAccess, read_allowed
 from headend.scenario.source import Overrides, Source, Text, read_scenario
 from headend.text.quantity import format_quantity
 from headend.text.wording import write_count
@@ -142,7 +142,7 @@ class Emulation:
             },
         }
 
-    def _tell_unsettled(self, simulated_ns: int) -> list[str]:
+    def _describe_unsettled(self, simulated_ns: int) -> list[str]:
         """Say that a run was too short for neighbours that started together with the command."""
         scenario = self.plan.loaded.scenario
         neighbours = sum(application != REAL for _, application in scenario.flows)
@@ -202,7 +202,7 @@ class Emulation:
             engine_version=Run.engine_version,
             capture=capture,
         )
-        notes = (*self.plan.notes, *warnings, *self._tell_unsettled(simulated_ns))
+        notes = (*self.plan.notes, *warnings, *self._describe_unsettled(simulated_ns))
         plan = replace(self.plan, notes=notes)
         result = plan.complete(execution, rows.complete(last.rows), emulation)
         return Emulated(result, int(exited.get(programs.main) or 0), is_cut, unrecorded)
@@ -240,7 +240,7 @@ def plan_emulation(
     allow_files: Sequence[str | Path] = (),
 ) -> Emulation:
     """Check a scenario that is to be emulated."""
-    text = read_scenario(source, Reach(allowed=read_allowed(allow_files)))
+    text = read_scenario(source, FileAccess(allowed=read_allowed(allow_files)))
     plan = plan_run(text, overrides, seed=seed, is_emulated=True)
     return Emulation(plan, text, list_hosts(plan.loaded.scenario))
 

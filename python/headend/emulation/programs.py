@@ -124,7 +124,7 @@ def choose_shell(environment: Mapping[str, str] = os.environ) -> list[str]:
     return [environment.get("SHELL") or SHELL]
 
 
-def tell_hosts(
+def describe_hosts(
     scenario: Mapping[str, Any], hosts: Sequence[Host], flows: Sequence[tuple[str, str]]
 ) -> str:
     """Say in one line which host is where, and how many simulated flows are their neighbours.
@@ -134,7 +134,7 @@ def tell_hosts(
     >>> hosts = [Host("laptop", True, "10.0.0.1", "fd00::1")]
     >>> hosts.append(Host("server", False, "198.18.0.1", "fd00::2"))
     >>> scenario = {"host": {"laptop": {"via": ["cable.home"]}}}
-    >>> tell_hosts(scenario, hosts, [("laptop", "real"), ("call", "voice")])
+    >>> describe_hosts(scenario, hosts, [("laptop", "real"), ("call", "voice")])
     'laptop 10.0.0.1 behind cable.home, server 198.18.0.1 (server.ip6: fd00::2); 1 neighbour'
     """
     texts = []

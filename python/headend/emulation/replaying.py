@@ -19,7 +19,7 @@ from headend.files import read_bytes
 from headend.running.experiment import Plan, plan_run
 from headend.running.keeping import keep_run
 from headend.running.memory import measure_machine
-from headend.scenario.reach import Reach, read_allowed
+from headend.scenario.file_access import FileAccess, read_allowed
 from headend.scenario.source import Loaded, Overrides, Text, write_overrides
 from headend.text.wording import write_count
 
@@ -114,8 +114,8 @@ def plan_replay(
                 f"host.{name}.real: expected true, since the recording has packets of {name}; found"
                 " false"
             )
-    reach = Reach(allowed=read_allowed(allow_files), scenario=path.parent)
-    text = Text(path.stem, str(path), json.dumps(about["scenario"]), "json", reach)
+    access = FileAccess(allowed=read_allowed(allow_files), scenario=path.parent)
+    text = Text(path.stem, str(path), json.dumps(about["scenario"]), "json", access)
     chosen = about["seed"] if seed is None else seed
     plan = plan_run(text, overrides, seed=chosen, is_emulated=True)
     try:
@@ -184,7 +184,7 @@ def replay(
     return keep_run(planned.carry_out, out, force=force, report=report)
 
 
-def tell_replay(result: Record) -> str:
+def describe_replay(result: Record) -> str:
     """Say whether a replay equals its recording, or what differs; empty if not comparable.
 
     Examples
@@ -192,7 +192,7 @@ def tell_replay(result: Record) -> str:
     >>> from headend.results.record import Record
     >>> frames = {"entered": 9, "delivered": 8, "discarded": 1, "marked": 0, "digest": 5}
     >>> def tell(**others):
-    ...     return tell_replay(Record({}, {"emulation": {"frames": frames, **others}}))
+    ...     return describe_replay(Record({}, {"emulation": {"frames": frames, **others}}))
     >>> tell(kind="replayed", recorded=frames, equal=True)
     'as recorded: 9 frames, every departure equal'
     >>> tell(kind="replayed", recorded={**frames, "delivered": 7}, equal=False)

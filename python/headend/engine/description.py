@@ -65,7 +65,7 @@ class Measure:
         What plain numbers of it are called.
     has_directions
         Whether it is measured in each direction.
-    is_rising
+    higher_is_better
         Whether more is better.
     range
         The least and the largest value, where they are not those of every such quantity.
@@ -94,7 +94,7 @@ class Measure:
     quantity: Kind
     scale: str
     has_directions: bool
-    is_rising: bool
+    higher_is_better: bool
     range: tuple[float, float] | None
     is_periodic: bool
     is_beside_delay: bool

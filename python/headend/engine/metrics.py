@@ -47,7 +47,7 @@ class Metric:
     #: The least and the largest value there can be, if not those of its kind.
     range: tuple[float, float] | None = None
     #: Whether more of it is better; None where that depends on what is asked.
-    is_rising: bool | None = None
+    higher_is_better: bool | None = None
     #: The table that only some runs have it in; a run without that table counted none. Empty for a
     #: metric of its subject's table.
     table: str = ""
@@ -72,25 +72,25 @@ SEND_LIMITS = {
 _PROTECTION_METRICS = {
     "sanctioned": Metric("sanctioned", "number", adds_up=True, table="queue_protection"),
     "reordered": Metric(
-        "reordered", "number", adds_up=True, is_rising=False, table="queue_protection"
+        "reordered", "number", adds_up=True, higher_is_better=False, table="queue_protection"
     ),
 }
 
 FLOW_METRICS: dict[str, Metric] = {
-    "goodput": Metric("goodput_bps", "rate", adds_up=True, is_rising=True),
-    "mean_goodput": Metric("goodput_bps", "rate", of_members=fmean, is_rising=True),
+    "goodput": Metric("goodput_bps", "rate", adds_up=True, higher_is_better=True),
+    "mean_goodput": Metric("goodput_bps", "rate", of_members=fmean, higher_is_better=True),
     "jain_index": Metric(
-        "goodput_bps", "number", of_members=compute_jain, range=_SHARE, is_rising=True
+        "goodput_bps", "number", of_members=compute_jain, range=_SHARE, higher_is_better=True
     ),
-    "throughput": Metric("throughput_bps", "rate", adds_up=True, is_rising=True),
-    "loss": Metric("loss_ratio", "ratio", is_rising=False),
-    "jitter": Metric("jitter_ns", "time", is_rising=False),
-    "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS, is_rising=False),
+    "throughput": Metric("throughput_bps", "rate", adds_up=True, higher_is_better=True),
+    "loss": Metric("loss_ratio", "ratio", higher_is_better=False),
+    "jitter": Metric("jitter_ns", "time", higher_is_better=False),
+    "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS, higher_is_better=False),
     "sent": Metric("packets_sent", "number", adds_up=True),
-    "delivered": Metric("packets_delivered", "number", adds_up=True, is_rising=True),
-    "discarded": Metric("discarded", "number", adds_up=True, is_rising=False),
+    "delivered": Metric("packets_delivered", "number", adds_up=True, higher_is_better=True),
+    "discarded": Metric("discarded", "number", adds_up=True, higher_is_better=False),
     "marked": Metric("marked", "number", adds_up=True),
-    "retransmitted": Metric("retransmitted", "number", adds_up=True, is_rising=False),
+    "retransmitted": Metric("retransmitted", "number", adds_up=True, higher_is_better=False),
     **{column.removesuffix("_ratio"): Metric(column, "ratio") for column in SEND_LIMITS},
     **_PROTECTION_METRICS,
 }
@@ -106,14 +106,14 @@ def list_measures() -> dict[str, Metric]:
 
 
 def _make_metric(kind: Measure) -> Metric:
-    worse = (min if kind.is_rising else max) if kind.has_directions else None
+    worse = (min if kind.higher_is_better else max) if kind.has_directions else None
     return Metric(
         "{}",
         kind.quantity,
         _SAMPLE_STATISTICS,
         worse=worse,
         range=kind.range,
-        is_rising=kind.is_rising,
+        higher_is_better=kind.higher_is_better,
     )
 
 
@@ -123,11 +123,11 @@ def list_measure_names() -> frozenset[str]:
 
 
 QUEUE_METRICS: dict[str, Metric] = {
-    "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS, is_rising=False),
-    "backlog": Metric("backlog_{}_bytes", "size", ("mean", "max"), is_rising=False),
-    "utilisation": Metric("utilisation", "ratio", is_rising=True),
+    "delay": Metric("delay_{}_ns", "time", _DELAY_STATISTICS, higher_is_better=False),
+    "backlog": Metric("backlog_{}_bytes", "size", ("mean", "max"), higher_is_better=False),
+    "utilisation": Metric("utilisation", "ratio", higher_is_better=True),
     "air": Metric("air_ratio", "ratio"),
-    "discarded": Metric("discarded", "number", adds_up=True, is_rising=False),
+    "discarded": Metric("discarded", "number", adds_up=True, higher_is_better=False),
     "marked": Metric("marked", "number", adds_up=True),
     **{
         name: Metric(name, "number", adds_up=True)
@@ -143,24 +143,24 @@ QUEUE_METRICS: dict[str, Metric] = {
     },
     "granted": Metric("granted_bytes", "size", adds_up=True),
     "granted_maps_ratio": Metric("granted_maps_ratio", "ratio"),
-    "unused_grants": Metric("unused_grant_bytes", "size", adds_up=True, is_rising=False),
+    "unused_grants": Metric("unused_grant_bytes", "size", adds_up=True, higher_is_better=False),
     **_PROTECTION_METRICS,
 }
 
 CHANNEL_METRICS: dict[str, Metric] = {
     "utilisation": Metric("utilisation", "ratio"),
-    "full": Metric("full_ratio", "ratio", is_rising=False),
-    "capacity": Metric("capacity_bps", "rate", is_rising=True),
+    "full": Metric("full_ratio", "ratio", higher_is_better=False),
+    "capacity": Metric("capacity_bps", "rate", higher_is_better=True),
     "used": Metric("used_bps", "rate"),
     "neighbours": Metric("neighbours_bps", "rate"),
     "granted_maps_ratio": Metric("granted_maps_ratio", "ratio"),
-    "collisions": Metric("collision_ratio", "ratio", is_rising=False),
-    "broken": Metric("broken_ratio", "ratio", is_rising=False),
-    "idle": Metric("idle_ratio", "ratio", is_rising=True),
+    "collisions": Metric("collision_ratio", "ratio", higher_is_better=False),
+    "broken": Metric("broken_ratio", "ratio", higher_is_better=False),
+    "idle": Metric("idle_ratio", "ratio", higher_is_better=True),
 }
 
 RUN_METRICS: dict[str, Metric] = {
-    "jain_index": Metric("jain_index", "number", range=_SHARE, is_rising=True)
+    "jain_index": Metric("jain_index", "number", range=_SHARE, higher_is_better=True)
 }
 
 

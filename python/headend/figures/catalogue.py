@@ -8,7 +8,7 @@ from functools import partial
 
 from headend.comparison.comparison import Variant, compare_figures, gather_variants
 from headend.comparison.grid import find_grid
-from headend.comparison.notes import tell_caveats_of
+from headend.comparison.notes import describe_caveats_of
 from headend.comparison.outcomes import judge_grid
 from headend.figures import (
     air,
@@ -39,7 +39,7 @@ def draw_figures(results: Sequence[Record], only: Collection[str] | None = None)
     drawn = [draw() for name, draw in drawings.items() if only is None or name in only]
     figures = [figure for figure in drawn if figure is not None]
     # A picture that is a file of its own has to say what the page says first.
-    caveats = " ".join(tell_caveats_of(gather_variants(results)))
+    caveats = " ".join(describe_caveats_of(gather_variants(results)))
     if not caveats:
         return figures
     return [replace(figure, note=f"{caveats}{figure.note}") for figure in figures]

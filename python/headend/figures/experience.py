@@ -151,7 +151,7 @@ def _draw_measure(results: Sequence[Record], kind: Measure, chart: Chart) -> Fig
         chart.axis,
         vl.Scale(zero=True),
         line=not chart.is_points,
-        rising=kind.is_rising,
+        rising=kind.higher_is_better,
     )
     title = chart.title if chart.is_points else f"{chart.title}{over_time}"
     return make_figure(chart.name, title, chart.explanation + notes, panels, left_out)

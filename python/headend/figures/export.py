@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headend.errors import InputError, find_near, suggest, tell_system
+from headend.errors import InputError, describe_system, find_near, suggest
 from headend.extras import PAPER
 from headend.figures.figure import Figure, Panel
 from headend.figures.paper import Paper
@@ -130,7 +130,7 @@ def _read_picture(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {tell_system(error)}") from error
+        raise InputError(f"{path}: cannot be read: {describe_system(error)}") from error
 
 
 def read_formats(formats: Sequence[str]) -> list[str]:

@@ -156,7 +156,7 @@ class Plot:
         bundle: dict[str, Any] = {"text/plain": repr(self)}
         if len(json.dumps(self.spec)) <= MOST_DATA:
             bundle[VEGALITE] = self.spec
-        if not PAPER.tell_absent(""):
+        if not PAPER.describe_absent(""):
             bundle["image/svg+xml"] = draw_specification(self.spec)
         return bundle
 

@@ -92,7 +92,7 @@ def remark_on_rate(courses: Sequence[tuple[str, Course]], nominal: float) -> str
     sentences = []
     if len(courses) == 1:
         course = courses[0][1]
-        sentences += [_tell_start(course, nominal), tell_levels(course, nominal)]
+        sentences += [_describe_start(course, nominal), describe_levels(course, nominal)]
     causes: dict[str, list[str]] = {}
     for label, course in courses:
         if dips := _find_dips(course, nominal):
@@ -119,7 +119,7 @@ def remark_on_queue(course: Course, nominal: float) -> str:
     return remarks
 
 
-def tell_levels(course: Course, nominal: float) -> str:
+def describe_levels(course: Course, nominal: float) -> str:
     """Describe a burst above the sustained rate and its end, or the changes of the line's rate."""
     end = _find_burst_end(course, nominal)
     if end is not None:
@@ -140,7 +140,7 @@ def tell_levels(course: Course, nominal: float) -> str:
     )
 
 
-def _tell_start(course: Course, nominal: float) -> str:
+def _describe_start(course: Course, nominal: float) -> str:
     """Say when the line is full for the first time; empty where it is at once."""
     for time, rate in zip(course.times, course.rates, strict=True):
         if rate >= FULL * nominal:

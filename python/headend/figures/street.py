@@ -45,12 +45,12 @@ def draw_street(results: Sequence[Record]) -> Figure | None:
         f"The {len(homes)} {what}, each by its worst grade",
         f"A square is one of the {what}, in the order of their numbers; its colour is the grade of"
         " what fares worst there. Where nobody uses what is judged (calls, pages, films and their"
-        f" like), there is no square.{_tell_worst(homes)}",
+        f" like), there is no square.{_describe_worst(homes)}",
         [Panel("", _draw(homes))],
     )
 
 
-def _tell_worst(homes: Sequence[Home]) -> str:
+def _describe_worst(homes: Sequence[Home]) -> str:
     """Name the homes that suffer most, as a sentence."""
     suffering = sorted(
         (home for home in homes if home.worst.suffers),

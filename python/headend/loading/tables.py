@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from headend.comparison.board import NAME as FIGURES
 from headend.comparison.board import tabulate_figures
 from headend.comparison.comparison import gather_variants
-from headend.comparison.notes import tell_unfinished
+from headend.comparison.notes import describe_unfinished
 from headend.errors import InputError, take_path
 from headend.results.experiment import RESULTS, SUMMARY
 from headend.results.export import flatten_value, gather_tables, write_tables
@@ -99,12 +99,12 @@ def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
     kind = manifest.get("kind", "run")
     if kind == "run":
         result = Result.load(folder)
-        return dict(result.tables), _tell_partial([result])
+        return dict(result.tables), _describe_partial([result])
     if kind == "comparison":
         results = load_results([folder])
-        lacking = tell_unfinished([str(name) for name in manifest.get("unfinished", [])])
+        lacking = describe_unfinished([str(name) for name in manifest.get("unfinished", [])])
         notes = [
-            *_tell_partial(results),
+            *_describe_partial(results),
             *([lacking[0].lower() + lacking[1:-1]] if lacking else []),
         ]
         figures = tabulate_figures(gather_variants(results))
@@ -119,7 +119,7 @@ def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
     raise InputError(f"{folder}: expected results with tables, found a {kind}")
 
 
-def _tell_partial(results: Sequence[Result]) -> list[str]:
+def _describe_partial(results: Sequence[Result]) -> list[str]:
     """Say which runs were stopped before their end, and so measured over less time than planned."""
     found = []
     for result in results:

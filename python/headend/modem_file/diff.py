@@ -15,10 +15,10 @@ from typing import Any, Literal, TypeVar
 from headend.modem_file.classifying import CLASSIFIERS, Classifier
 from headend.modem_file.document import END, PAD, Document, Tlv, read_document
 from headend.modem_file.low_latency import (
-    tell_aggregate,
-    tell_protection,
-    tell_ramp,
-    tell_weight,
+    describe_aggregate,
+    describe_protection,
+    describe_ramp,
+    describe_weight,
 )
 from headend.modem_file.settings import (
     AGGREGATES,
@@ -171,7 +171,7 @@ def _compare_flows(before: Settings, after: Settings, way: str) -> Iterator[Chan
         if was and now:
             yield from _compare_flow(was, now)
         elif one := was or now:
-            yield _tell_one("flow", one, _describe_flow(one), is_new=was is None)
+            yield _describe_one("flow", one, _describe_flow(one), is_new=was is None)
 
 
 def _compare_aggregates(before: Settings, after: Settings, way: str) -> Iterator[Change]:
@@ -180,8 +180,8 @@ def _compare_aggregates(before: Settings, after: Settings, way: str) -> Iterator
         if was and now:
             yield from _compare_aggregate(was, now, after)
         elif one := was or now:
-            told = tell_aggregate(one, after) if now else None
-            change = _tell_one("low_latency", one, "", is_new=was is None)
+            told = describe_aggregate(one, after) if now else None
+            change = _describe_one("low_latency", one, "", is_new=was is None)
             yield replace(change, text=f"{change.text} {told}") if told else change
 
 
@@ -192,7 +192,7 @@ def _compare_classifiers(before: Settings, after: Settings, number: int) -> Iter
     for was, now in _match(*lists):
         if was is None or now is None:
             if one := was or now:
-                yield _tell_one("classifier", one, one.describe(), is_new=was is None)
+                yield _describe_one("classifier", one, one.describe(), is_new=was is None)
         elif (old := was.describe()) != (new := now.describe()):
             text = f"{capitalise(now.name)}: {old}; now {new} (TLV {now.path})."
             yield Change("classifier", now.path, text, old, new)
@@ -200,7 +200,7 @@ def _compare_classifiers(before: Settings, after: Settings, number: int) -> Iter
             yield from _compare_inner(now.name, was.tlv, now.tlv, "classifier")
 
 
-def _tell_one(
+def _describe_one(
     kind: Kind, one: ServiceFlow | Aggregate | Classifier, told: str, *, is_new: bool
 ) -> Change:
     """Tell of one that is new or gone; of a flow that is gone, its settings are not in the text."""
@@ -215,7 +215,7 @@ def _tell_one(
 
 def _compare_flow(was: ServiceFlow, now: ServiceFlow) -> Iterator[Change]:
     changes = list(_compare_bundle(was, now))
-    effect = _tell_effect(was.buffer, now.buffer)
+    effect = _describe_effect(was.buffer, now.buffer)
     last = _find_cause(changes, was.buffer, now.buffer)
     for place, change in enumerate(changes):
         yield _close(change, effect if place == last else None)
@@ -224,10 +224,10 @@ def _compare_flow(was: ServiceFlow, now: ServiceFlow) -> Iterator[Change]:
         text = f"{name}: {effect}, since another TLV sets its rate or default buffer"
         yield _close(Change("buffer", now.path, text))
     if (was.aqm.state == "off") != (now.aqm.state == "off") and not now.is_unsolicited:
-        yield _tell_switched(was, now)
+        yield _describe_switched(was, now)
     are_immediate = was.aqm.is_immediate and now.aqm.is_immediate
     if are_immediate and "off" not in (was.aqm.state, now.aqm.state):
-        old, new = tell_ramp(was.ramp), tell_ramp(now.ramp)
+        old, new = describe_ramp(was.ramp), describe_ramp(now.ramp)
         if old != new:
             threshold = now.maximum_threshold or now.ramp_exponent
             earlier = f"{write_time(was.ramp.low)} and {write_time(was.ramp.high)}"
@@ -248,7 +248,7 @@ def _find_cause(changes: Sequence[Change], was: Buffer | None, now: Buffer | Non
     return told[-1] if told else None
 
 
-def _tell_switched(was: ServiceFlow, now: ServiceFlow) -> Change:
+def _describe_switched(was: ServiceFlow, now: ServiceFlow) -> Change:
     """Describe the effect on the delay where the AQM of a flow was turned off or on."""
     buffer, load = now.buffer, now.load
     full = "the delay of a full buffer, which the file does not say"
@@ -273,16 +273,16 @@ def _tell_switched(was: ServiceFlow, now: ServiceFlow) -> Change:
 def _compare_aggregate(was: Aggregate, now: Aggregate, after: Settings) -> Iterator[Change]:
     for change in _compare_bundle(was, now):
         kind: Kind = "low_latency" if change.kind == "setting" else change.kind
-        yield _close(replace(change, kind=kind), _tell_low_latency(change, was, now, after))
+        yield _close(replace(change, kind=kind), _describe_low_latency(change, was, now, after))
 
 
-def _tell_low_latency(
+def _describe_low_latency(
     change: Change, was: Aggregate, now: Aggregate, after: Settings
 ) -> str | None:
     """Describe the effect of a change of 42.5 to 42.10, as a clause; None of any other change."""
     number = (change.path or "").rpartition(".42.")[2]
     if number == "6":
-        return tell_weight(now)
+        return describe_weight(now)
     if number == "5" and not now.couples:
         return (
             "the classic flow's AQM no longer marks low-latency packets, which take the rate from"
@@ -294,7 +294,7 @@ def _tell_low_latency(
             f" of the classic flow's AQM, before {was.couples / 10:g} times"
         )
     has_protection = number in ("7", "8", "9", "10") and now.queue_protection
-    return tell_protection(now.queue_protection) if has_protection else None
+    return describe_protection(now.queue_protection) if has_protection else None
 
 
 def _compare_bundle(was: Bundle, now: Bundle) -> Iterator[Change]:
@@ -309,7 +309,7 @@ def _compare_bundle(was: Bundle, now: Bundle) -> Iterator[Change]:
                 "unsaid" if own is None else "on" if own.number == 0 else "off"
                 for own in (old, new)
             ]
-            change = _tell_change("aqm", f"{name}: AQM", old, new, states)
+            change = _describe_change("aqm", f"{name}: AQM", old, new, states)
             yield replace(change, old=states[0], new=states[1])
             continue
         tlv = new or old or _never()
@@ -317,10 +317,10 @@ def _compare_bundle(was: Bundle, now: Bundle) -> Iterator[Change]:
         if key.startswith("42."):
             kind = "low_latency"
         words = [_write(one, key) for one in (old, new)]
-        yield _tell_change(kind, f"{name}: {what}", old, new, words)
+        yield _describe_change(kind, f"{name}: {what}", old, new, words)
 
 
-def _tell_change(
+def _describe_change(
     kind: Kind, what: str, old: Tlv | None, new: Tlv | None, words: Sequence[str]
 ) -> Change:
     """Tell of a value before and after; the sentence has no full stop yet."""
@@ -421,7 +421,7 @@ def _compare_inner(name: str, was: Tlv, now: Tlv, kind: Kind) -> Iterator[Change
     """Compare the TLVs in two TLVs, value by value."""
     for _, old, new in compare_leaves(was, now):
         what = f"{capitalise(name)}: {(new or old or _never()).called}"
-        yield _close(_tell_change(kind, what, old, new, [_write(old), _write(new)]))
+        yield _close(_describe_change(kind, what, old, new, [_write(old), _write(new)]))
 
 
 def _compare_mics(old: Document, new: Document) -> Iterator[Change]:
@@ -576,7 +576,7 @@ def _describe_flow(flow: ServiceFlow) -> str:
     return ", ".join(told)
 
 
-def _tell_effect(was: Buffer | None, now: Buffer | None) -> str | None:
+def _describe_effect(was: Buffer | None, now: Buffer | None) -> str | None:
     """Describe how the delay of a full buffer changed; None if not known or unchanged."""
     if was is None or now is None or was.delay is None or now.delay is None or now.rate is None:
         return None

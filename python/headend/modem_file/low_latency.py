@@ -8,7 +8,7 @@ from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise
 
 
-def tell_aggregate(aggregate: Aggregate, settings: Settings) -> str | None:
+def describe_aggregate(aggregate: Aggregate, settings: Settings) -> str | None:
     """Describe the low latency of an aggregate in sentences; None without a low-latency flow."""
     low, off = settings.find_low(aggregate), settings.low_latency_disabled
     if low is None:
@@ -20,7 +20,7 @@ def tell_aggregate(aggregate: Aggregate, settings: Settings) -> str | None:
         told += f", {classic.number} the classic one"
         if aggregate.rate and aggregate.rate.value:
             told += f". They share {write_rate(aggregate.rate.value)}"
-    clauses = [told, tell_weight(aggregate)]
+    clauses = [told, describe_weight(aggregate)]
     if low.aqm_disabled and low.aqm_disabled.value:
         clauses.append(f"the AQM of the low-latency flow is off ({low.aqm_disabled.path})")
     elif not low.drained_at:
@@ -30,17 +30,17 @@ def tell_aggregate(aggregate: Aggregate, settings: Settings) -> str | None:
         )
     else:
         clauses += [
-            tell_ramp(low.ramp),
+            describe_ramp(low.ramp),
             f"the base probability of the classic flow's AQM, times {aggregate.couples / 10:g},"
             " marks them too"
             if aggregate.couples
             else "the classic flow's AQM marks none of them: the coupling factor is 0",
-            tell_protection(aggregate.queue_protection),
+            describe_protection(aggregate.queue_protection),
         ]
     return " ".join(f"{capitalise(clause)}." for clause in clauses)
 
 
-def tell_weight(aggregate: Aggregate) -> str:
+def describe_weight(aggregate: Aggregate) -> str:
     """Say what the low-latency flow gets while both flows have packets, as a clause."""
     share = f"{aggregate.weighs / read_defaults().weights:.1%}".replace("%", " %").replace(
         ".0 ", " "
@@ -50,7 +50,7 @@ def tell_weight(aggregate: Aggregate) -> str:
     return f"while both flows have packets, the low-latency one gets {share} of the rate{speed}"
 
 
-def tell_ramp(ramp: Ramp) -> str:
+def describe_ramp(ramp: Ramp) -> str:
     """Say which packets of a low-latency flow are marked, as a clause."""
     if write_time(ramp.low) == write_time(ramp.high):
         return f"from {write_time(ramp.high)} of delay on every packet is marked"
@@ -60,7 +60,7 @@ def tell_ramp(ramp: Ramp) -> str:
     )
 
 
-def tell_protection(protection: Protection | None) -> str:
+def describe_protection(protection: Protection | None) -> str:
     """Say whom queue protection moves, as a clause."""
     if not (protection and protection.is_on):
         return (

@@ -10,7 +10,7 @@ from typing import Any
 
 from headend.modem_file.document import END, PAD, Document, Tlv, read_document
 from headend.modem_file.integrity import Mic, verify
-from headend.modem_file.low_latency import tell_aggregate
+from headend.modem_file.low_latency import describe_aggregate
 from headend.modem_file.settings import (
     AGGREGATES,
     FLOWS,
@@ -136,7 +136,7 @@ class Overview:
     @property
     def mic_words(self) -> tuple[str, ...]:
         """The message integrity checks in words, such as ``CM MIC right``."""
-        return tuple(_tell_mic(mic) for mic in self.mics)
+        return tuple(_describe_mic(mic) for mic in self.mics)
 
     def to_json(self) -> dict[str, Any]:
         """Give it as an object of JSON."""
@@ -159,21 +159,21 @@ def describe(data: bytes, secret: bytes | None = None) -> Overview:
     aggregates = settings.aggregates[:MOST_LISTED]
     classifiers = settings.classifiers[:MOST_LISTED]
     cut = ", which ends within a TLV: it is cut short" if document.is_cut else ""
-    low_latency = ((one, tell_aggregate(one, settings)) for one in aggregates)
+    low_latency = ((one, describe_aggregate(one, settings)) for one in aggregates)
     return Overview(
         kind=document.kind,
         title=f"{capitalise(KINDS[document.kind])}, {write_size(document.size)}{cut}",
         size=document.size,
         mics=verify(data, secret) if document.is_modem else (),
         flows=(*map(_draw_flow, flows), *map(_draw_aggregate, aggregates)),
-        delays=tuple(filter(None, map(tell_delay, flows))),
+        delays=tuple(filter(None, map(describe_delay, flows))),
         low_latency=tuple(f"{capitalise(one.name)}: {told}" for one, told in low_latency if told),
         classifiers=tuple(f"{capitalise(one.name)}: {one.describe()}" for one in classifiers),
-        others=(*_tell_rest(settings), *islice(_tell_others(document), MOST_LISTED)),
+        others=(*_describe_rest(settings), *islice(_describe_others(document), MOST_LISTED)),
     )
 
 
-def _tell_rest(settings: Settings) -> Iterator[str]:
+def _describe_rest(settings: Settings) -> Iterator[str]:
     """Say how many flows, aggregates and classifiers there are beyond those that are listed."""
     for what, number in (
         ("service flow", len(settings.flows)),
@@ -185,7 +185,7 @@ def _tell_rest(settings: Settings) -> Iterator[str]:
             yield write_count(number - MOST_LISTED, f"further {what}") + more
 
 
-def tell_delay(flow: ServiceFlow) -> str | None:
+def describe_delay(flow: ServiceFlow) -> str | None:
     """Describe the delay of a flow's full buffer, and that of its AQM; None if not known."""
     buffer, aqm = flow.buffer, flow.aqm
     if buffer is None or buffer.delay is None or buffer.rate is None or flow.is_unsolicited:
@@ -301,7 +301,7 @@ def _grants(flow: ServiceFlow) -> Iterator[str]:
         yield write_rate(round(count * size.value * 8e6 / interval.value))
 
 
-def _tell_mic(mic: Mic) -> str:
+def _describe_mic(mic: Mic) -> str:
     words = {
         "wrong": "WRONG",
         "stale": "STALE",
@@ -311,7 +311,7 @@ def _tell_mic(mic: Mic) -> str:
     return f"{mic.name} {words.get(mic.state, mic.state)}"
 
 
-def _tell_others(document: Document) -> Iterator[str]:
+def _describe_others(document: Document) -> Iterator[str]:
     """Describe the rest of a file: numbers with their values, everything else with its size."""
     counts = Counter(tlv.type for tlv in document.tlvs)
     told: set[int] = set()
@@ -320,12 +320,12 @@ def _tell_others(document: Document) -> Iterator[str]:
         if number in _TOLD and not (number in (*FLOWS, *AGGREGATES) and tlv.nested is None):
             continue
         if number == 43:
-            yield _tell_vendor(tlv)
+            yield _describe_vendor(tlv)
             continue
         if number in told:
             continue
         told.add(number)
-        yield _tell_type(document, tlv, counts[number])
+        yield _describe_type(document, tlv, counts[number])
     if document.rest:
         yield (
             f"{write_count(len(document.rest), 'byte')} from offset {document.rest_offset} on that"
@@ -333,7 +333,7 @@ def _tell_others(document: Document) -> Iterator[str]:
         )
 
 
-def _tell_type(document: Document, tlv: Tlv, count: int) -> str:
+def _describe_type(document: Document, tlv: Tlv, count: int) -> str:
     number = tlv.type
     name = write_name(tlv.name) if tlv.name else "unknown"
     size = sum(len(other.bytes) for other in document.all(number))
@@ -346,7 +346,7 @@ def _tell_type(document: Document, tlv: Tlv, count: int) -> str:
     return f"{times}{name}, {write_size(size)} (TLV {number})"
 
 
-def _tell_vendor(tlv: Tlv) -> str:
+def _describe_vendor(tlv: Tlv) -> str:
     """Name the vendor of a TLV 43; for DOCSIS extensions, name the settings too."""
     vendor = tlv.get(8)
     inner = [other for other in tlv.nested or () if other.type != 8]

@@ -9,10 +9,15 @@ from headend.comparison.board import tabulate_board, tabulate_outcomes
 from headend.comparison.comparison import Variant, compare_figures, gather_variants
 from headend.comparison.contrast import answer_comparison
 from headend.comparison.grid import Tier, find_grid
-from headend.comparison.notes import MissingSeeds, list_missed, tell_unfinished, warn_of_variants
-from headend.pages.run import section_method, section_modem_files, section_tables, tell_partial
+from headend.comparison.notes import (
+    MissingSeeds,
+    describe_unfinished,
+    list_missed,
+    warn_of_variants,
+)
+from headend.pages.run import describe_partial, section_method, section_modem_files, section_tables
 from headend.pages.section import Line, Page, Section, capitalise_first, fold, text
-from headend.scenario.modems import tell_shared
+from headend.scenario.modems import describe_shared
 from headend.wording.flow_tables import tabulate_expectations
 from headend.wording.table import Table, make_table
 from headend.wording.verdict import judge, note_comparison
@@ -70,10 +75,12 @@ def describe_comparison(
         sections.append(fold("What differs between the runs", differences, is_minor=True))
     notices: list[Line] = []
     if unfinished:
-        told = f" The comparison was stopped. {tell_unfinished(unfinished)} Everything here is of"
+        told = (
+            f" The comparison was stopped. {describe_unfinished(unfinished)} Everything here is of"
+        )
         notices.append((("Partial.", "strong"), f"{told} what is kept."))
     missed = [(label, told.partition(": ")[2]) for label, told in list_missed(variants)]
-    notices += tell_partial(pooled, is_named=True)
+    notices += describe_partial(pooled, is_named=True)
     for label, told in missed[:MOST_MISSED]:
         under = "" if is_alone else f" under {label}"
         notices.append(((f"Missed{under}:", "strong"), f" {told}"))
@@ -89,7 +96,7 @@ def describe_comparison(
         sections,
         section_method(list(zip(pooled, seeds, labels, strict=True))),
         notices,
-        capitalise_first([tell_shared([result.manifest["scenario"] for result in pooled])]),
+        capitalise_first([describe_shared([result.manifest["scenario"] for result in pooled])]),
         list(dict.fromkeys([*warn_of_variants(variants, missing_seeds), *of_runs])),
         columns="choices",
     )

@@ -68,7 +68,7 @@ def render_first_screen(answer: Answer, figures: Sequence[Figure]) -> str:
     why = next((figure for figure in figures if figure.name == answer.why), None)
     picture, hint = "", ""
     if why is not None:
-        hint = PAPER.tell_absent("the chart")
+        hint = PAPER.describe_absent("the chart")
         picture = "" if hint else _embed_picture(why)
     return render_fragment("notebook.html.j2", answer=answer, why=why, picture=picture, hint=hint)
 

@@ -10,14 +10,14 @@ from headend.analysis.bottleneck import gather_queues
 from headend.analysis.lateness import is_open_loop
 from headend.analysis.mib import gather_modem
 from headend.pages.section import Line, Page, Section, capitalise_first, fold, text
-from headend.scenario.modems import tell_configured
+from headend.scenario.modems import describe_configured
 from headend.text.quantity import format_quantity
 from headend.wording.emulation import (
+    describe_kind,
+    describe_source,
     list_ends,
     list_programs,
     list_timing,
-    tell_kind,
-    tell_source,
 )
 from headend.wording.flow_tables import (
     tabulate_aggregates,
@@ -94,21 +94,24 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> Page:
         ],
         section_method([(result, [result.manifest["seed"]], "")]),
         [
-            *tell_partial([result]),
+            *describe_partial([result]),
             *(
                 (("Missed:", "strong"), f" {one.expected}, measured {one.measured_text}")
                 for one in result.expectations
                 if not one.met
             ),
         ],
-        [*capitalise_first([tell_configured(result.manifest["scenario"])]), *_tell_timing(result)],
+        [
+            *capitalise_first([describe_configured(result.manifest["scenario"])]),
+            *_describe_timing(result),
+        ],
         list(dict.fromkeys(result.warnings)),
         columns="people",
         is_titled=True,
     )
 
 
-def tell_partial(results: Sequence[Record], *, is_named: bool = False) -> list[Line]:
+def describe_partial(results: Sequence[Record], *, is_named: bool = False) -> list[Line]:
     """Say of each run that was stopped how much of it there is."""
     lines: list[Line] = []
     for result in results:
@@ -210,11 +213,11 @@ def _section_managed(result: Record, verdict: RunVerdict) -> list[Section]:
     return [fold("As the modem's MIB counts it", told, table)]
 
 
-def _tell_timing(result: Record) -> list[Line]:
+def _describe_timing(result: Record) -> list[Line]:
     """Say in what kind of run the numbers came about, if it had real programs."""
-    if not tell_source(result):
+    if not describe_source(result):
         return []
-    (kind,) = capitalise_first([tell_kind(result)])
+    (kind,) = capitalise_first([describe_kind(result)])
     timing = list_timing(result)
     if not timing:
         return [kind]
@@ -224,7 +227,7 @@ def _tell_timing(result: Record) -> list[Line]:
 
 def _section_real(result: Record) -> list[Section]:
     """Make the sections of real programs: what ran where, their flows, frames and lateness."""
-    source = tell_source(result)
+    source = describe_source(result)
     if not source:
         return []
     parts: list[Section | Table] = [text(source)]

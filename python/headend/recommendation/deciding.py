@@ -133,9 +133,9 @@ class Decision(Evaluation):
         for wish in (self.criteria, self.demands):
             rising = [(one.term, one.higher_is_better) for one in wish.constraints]
             rising += [(wish.objective, wish.higher_is_better)] if wish.objective else []
-            for term, is_rising in rising:
+            for term, higher_is_better in rising:
                 if term.text in self.terms and self.terms[term.text].estimates:
-                    found.setdefault(term.text, is_rising)
+                    found.setdefault(term.text, higher_is_better)
         return found
 
     @property
@@ -147,12 +147,12 @@ class Decision(Evaluation):
         """List the watched terms that are clearly better in a setting than in another, or worse."""
         better: list[str] = []
         worse: list[str] = []
-        for term, is_rising in self.watched.items():
+        for term, higher_is_better in self.watched.items():
             measured = self.terms[term]
             known = {setting, other} <= measured.estimates.keys()
             if known and not measured.is_tie(setting, other):
                 mean, base = (
-                    measured.as_gain(measured.estimates[own].mean, is_rising)
+                    measured.as_gain(measured.estimates[own].mean, higher_is_better)
                     for own in (setting, other)
                 )
                 (better if mean > base else worse).append(term)

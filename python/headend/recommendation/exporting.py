@@ -14,7 +14,7 @@ from headend.errors import InputError
 from headend.files import parse_toml
 from headend.recommendation.deciding import Decision
 from headend.recommendation.request import Request
-from headend.scenario.reach import Reach
+from headend.scenario.file_access import FileAccess
 from headend.scenario.source import QUEUE_ALIAS, Overrides, read_scenario, write_toml
 
 
@@ -103,7 +103,7 @@ def _read_value(text: str) -> Any:
 def _is_same(request: Request, content: Mapping[str, Any], resolved: Mapping[str, Any]) -> bool:
     """Say whether tables make the scenario that was run."""
     try:
-        own = read_scenario(content, Reach(allowed=request.allowed)).load().resolved
+        own = read_scenario(content, FileAccess(allowed=request.allowed)).load().resolved
     except InputError:
         return False
     return json.dumps(own, sort_keys=True) == json.dumps(resolved, sort_keys=True)

@@ -107,7 +107,7 @@ def take_worst(quantity: Quantity, tables: Tables) -> float | None:
     if not values:
         return None
     metric = find_metric(quantity.metric)
-    rising = metric.is_rising if metric else None
+    rising = metric.higher_is_better if metric else None
     return fmean(values) if rising is None else min(values) if rising else max(values)
 
 

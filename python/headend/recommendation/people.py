@@ -20,8 +20,8 @@ from headend.engine.description import find_application, list_applications
 from headend.errors import InputError, find_near, naming, suggest
 from headend.files import parse_toml
 from headend.recommendation.tier import LINE, copy_tables
+from headend.scenario.file_access import FileAccess
 from headend.scenario.library import find_scenario
-from headend.scenario.reach import Reach
 from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import read_scenario, write_value
 from headend.text.quantity import read_digits
@@ -253,8 +253,8 @@ def read_traffic(
         return make_people(tuple(counts), round_trip or ROUND_TRIP, counts), ()
     if folder is not None and source not in shipped:
         with naming(name):
-            Reach(scenario=folder, allowed=allowed).locate(name)
-    scenario = read_scenario(source, Reach(allowed=allowed))
+            FileAccess(scenario=folder, allowed=allowed).locate(name)
+    scenario = read_scenario(source, FileAccess(allowed=allowed))
     scenario.load()
     content = scenario.parse()
     line = _find_line(content, source)
@@ -298,11 +298,11 @@ def read_tables(
     What must hold follows from the applications; there should be the most goodput of all transfers
     upstream. Errors begin with the path of a key, such as ``flow.call.rtt``.
     """
-    reach = Reach(scenario=folder, allowed=allowed)
+    access = FileAccess(scenario=folder, allowed=allowed)
     places = {}
     for name in _list_files(tables):
         with naming(f"flow: {name}"):
-            places[name] = str(reach.locate(name))
+            places[name] = str(access.locate(name))
     tables = {key: _place(table, places) for key, table in tables.items()}
     hosts = tables.get("host", {})
     for name, host in hosts.items() if isinstance(hosts, Mapping) else ():
@@ -312,9 +312,9 @@ def read_tables(
                 f'host.{name}.via: expected ["{LINE}"], the line of the tier, found'
                 f" {write_value(via, '')}"
             )
-    reach = Reach(allowed=tuple(map(Path, _list_files(tables))))
+    access = FileAccess(allowed=tuple(map(Path, _list_files(tables))))
     try:
-        loaded = read_scenario({"link": {LINE: {"docsis": {}}}, **tables}, reach).load()
+        loaded = read_scenario({"link": {LINE: {"docsis": {}}}, **tables}, access).load()
     except InputError as error:
         raise InputError(str(error).removeprefix("scenario: ")) from error
     flows, known = tables.get("flow", {}), json.loads(loaded.scenario.resolved_json())["flow"]

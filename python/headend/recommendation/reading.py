@@ -34,8 +34,8 @@ from headend.recommendation.rates import PRESET, make_tiers, read_preset, shorte
 from headend.recommendation.request import SEEDS, Request
 from headend.recommendation.tier import LINE, Tier
 from headend.recommendation.tiers_file import TiersFile, is_tiers, read_tiers_file
+from headend.scenario.file_access import read_allowed
 from headend.scenario.library import refuse_standard_input
-from headend.scenario.reach import read_allowed
 from headend.scenario.source import LARGEST_SCENARIO_BYTES, Overrides
 
 #: Other words for what may be set.

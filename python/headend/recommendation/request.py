@@ -11,7 +11,7 @@ from headend.analysis.criteria import Criteria, read_preferences
 from headend.recommendation.candidate import CHOOSABLE, Candidate, Feature, list_candidates
 from headend.recommendation.people import People, make_people
 from headend.recommendation.tier import LINE, Tier
-from headend.scenario.reach import Reach
+from headend.scenario.file_access import FileAccess
 from headend.scenario.source import Overrides, Text, read_scenario
 
 #: Seeds by default.
@@ -81,7 +81,7 @@ class Request:
         """Give the scenario of one setting as text."""
         typed = frozenset(f"{path}={value}" for path, value in self.overrides)
         scenario = self.write_scenario(tier, candidate)
-        return read_scenario(scenario, Reach(typed=typed, allowed=self.allowed))
+        return read_scenario(scenario, FileAccess(typed=typed, allowed=self.allowed))
 
     def write_scenario(self, tier: Tier, candidate: Candidate) -> dict[str, Any]:
         """Give the scenario of one setting, without what must hold."""

@@ -40,7 +40,7 @@ from headend.recommendation.rates import (
     write_rate,
 )
 from headend.recommendation.tier import LINE, Tier, copy_tables
-from headend.scenario.reach import Reach
+from headend.scenario.file_access import FileAccess
 from headend.text.reveal import reveal_line
 
 #: The options that a file can have, each with the name of the command line's, and what belongs to
@@ -91,12 +91,14 @@ def read_tiers_file(
     """Read a file of tiers; a preset and allowed files are those of the command line."""
     content = read_toml(path, "file of tiers")
     try:
-        return _read(path, content, preset, Reach(scenario=path.parent, allowed=allowed))
+        return _read(path, content, preset, FileAccess(scenario=path.parent, allowed=allowed))
     except InputError as error:
         raise InputError(f"{path}: {add_line(str(error), path)}") from error
 
 
-def _read(path: Path, content: Mapping[str, Any], preset: str | None, reach: Reach) -> TiersFile:
+def _read(
+    path: Path, content: Mapping[str, Any], preset: str | None, access: FileAccess
+) -> TiersFile:
     refuse_unknown(content, _KEYS)
     if content.get("format", 1) != 1:
         raise InputError(f"format: expected 1, found {show_value(content['format'])}")
@@ -113,7 +115,7 @@ def _read(path: Path, content: Mapping[str, Any], preset: str | None, reach: Rea
     tiers: list[Tier] = []
     notes: list[str] = []
     for name, table in tables.items():
-        tier, own = _read_tier(reach, name, table, preset, general)
+        tier, own = _read_tier(access, name, table, preset, general)
         tiers.append(tier)
         notes += own
     title = content.get("title", "")
@@ -161,7 +163,7 @@ def _read_people(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_tier(
-    reach: Reach, name: str, table: Any, preset: str | None, general: str
+    access: FileAccess, name: str, table: Any, preset: str | None, general: str
 ) -> tuple[Tier, list[str]]:
     """Read one tier, and the notes on its modem's file."""
     where = f"tier.{name}"
@@ -185,7 +187,7 @@ def _read_tier(
                 f"{where}.modem: expected the path of a file, found {show_value(file)}"
             )
         with naming(f"{where}.modem: {file}"):
-            path = reach.locate(file)
+            path = access.locate(file)
         with naming(f"{where}.modem"):
             return read_modem_tier(path, own, name)
     if "upstream" not in table:

@@ -99,7 +99,7 @@ def write_setting(tlv: decoded.Tlv) -> str:
 
 def _compare_bundle(was: Bundle | None, now: Bundle, has_defaults: bool = False) -> Iterator[Tlv]:
     if was is None:
-        yield Tlv(now.path, now.name, _tell_leaves(now.tlv))
+        yield Tlv(now.path, now.name, _describe_leaves(now.tlv))
         return
     found: list[tuple[int, Tlv]] = []
     for key, old, leaf in compare_leaves(was.tlv, now.tlv):
@@ -123,7 +123,7 @@ def _compare_classifiers(old: Settings, new: Settings, way: str) -> Iterator[Tlv
     fresh = [one for one in after if one.reference not in before]
     if fresh:
         what = write_count(len(fresh), f"{DIRECTIONS[way]} classifier")
-        yield Tlv(f"{number}", what, _tell_classifiers(fresh))
+        yield Tlv(f"{number}", what, _describe_classifiers(fresh))
     raised = [
         f"{known.priority} → {one.priority} of {one.reference}"
         for one in after
@@ -134,7 +134,7 @@ def _compare_classifiers(old: Settings, new: Settings, way: str) -> Iterator[Tlv
         yield Tlv(f"{number}.{_PRIORITY}", "rule priority of the other classifiers", told, False)
 
 
-def _tell_classifiers(classifiers: Sequence[Classifier]) -> str:
+def _describe_classifiers(classifiers: Sequence[Classifier]) -> str:
     """Say which packets classifiers take, and to which service flow; IPv6 is not told apart."""
     told = [one.describe_packets() for one in classifiers]
     kinds = list(dict.fromkeys(own.removeprefix("IPv6 and ") for own in told))
@@ -153,7 +153,7 @@ def _compare_others(before: Document, after: Document) -> Iterator[Tlv]:
         if tlv.hex not in known or tlv.type not in [own.type for own in olds]:
             mic = tlv.get(_EXTENDED_MIC) if tlv.type == _VENDOR else None
             one = mic or tlv
-            value = write_setting(one) if one.nested is None else _tell_leaves(one)
+            value = write_setting(one) if one.nested is None else _describe_leaves(one)
             is_new = not any(own.type == tlv.type and own.path == tlv.path for own in olds)
             yield Tlv(one.path, one.called, value, is_new)
     for tlv in olds:
@@ -161,7 +161,7 @@ def _compare_others(before: Document, after: Document) -> Iterator[Tlv]:
             yield Tlv(tlv.path, tlv.called, REMOVED, is_new=False)
 
 
-def _tell_leaves(tlv: decoded.Tlv) -> str:
+def _describe_leaves(tlv: decoded.Tlv) -> str:
     """Write the values within a TLV by their types: ``.1 = 3, .40.1 = 0 (AQM on)``."""
     return ", ".join(f".{key} = {write_setting(leaf)}" for key, leaf in list_leaves(tlv))
 

@@ -27,14 +27,14 @@ from headend.recommendation.request import Request
 from headend.recommendation.tier import Tier
 from headend.recommendation.tlv import Tlv, compare_settings, list_pins
 from headend.results.output import check_output, write_output
+from headend.scenario.file_access import FileAccess
 from headend.scenario.modems import find_named, write_modems
-from headend.scenario.reach import Reach
 from headend.scenario.source import read_scenario
 
 if TYPE_CHECKING:
     from headend.recommendation.result import Recommendation
 
-__all__ = ["Tlv", "Written", "list_paths", "list_tlvs", "tell_default", "write_files"]
+__all__ = ["Tlv", "Written", "describe_default", "list_paths", "list_tlvs", "write_files"]
 
 #: The name of a file that is read back, in errors.
 _EDITED = "edited.cm"
@@ -69,7 +69,7 @@ class Written:
 def list_tlvs(request: Request, decision: Decision) -> tuple[Tlv, ...]:
     """List the TLVs that the recommended setting of a tier adds, changes or removes.
 
-    Where a modem has the setting by default, these are the TLVs that pin it, and `tell_default`
+    Where a modem has the setting by default, these are the TLVs that pin it, and `describe_default`
     says so. There are none where nothing is recommended, and where the tier has the setting today.
     """
     candidate = _find_recommended(decision)
@@ -85,7 +85,7 @@ def list_tlvs(request: Request, decision: Decision) -> tuple[Tlv, ...]:
     return compare_settings(before, after, has_defaults=True) or list_pins(after)
 
 
-def tell_default(request: Request, decision: Decision) -> str | None:
+def describe_default(request: Request, decision: Decision) -> str | None:
     """Say in a sentence that nothing has to be set; None if something has, or none recommended."""
     candidate = _find_recommended(decision)
     if candidate is None:
@@ -195,7 +195,7 @@ def _make(
         notes = [f"A run with the file differs from what was tried: {found}"] if found else []
         if content != old or secret is not None:
             content = _sign(content, secret, tier.file, is_padded=len(old) % 4 == 0)
-            notes += _tell_unsigned(content, tier.file) if secret is None else []
+            notes += _describe_unsigned(content, tier.file) if secret is None else []
     findings = check(content, secret, is_unsigned=secret is None)
     for own in findings:
         if own.severity != "note":
@@ -250,7 +250,7 @@ def _find_deviation(
     overrides = [*request.overrides, *write_modems(_EDITED)]
     text = read_scenario(
         request.write_scenario(replace(tier, link=line, today=None), _BARE),
-        Reach(
+        FileAccess(
             typed=frozenset(f"{path}={value}" for path, value in request.overrides),
             allowed=request.allowed,
             named=find_named(overrides),
@@ -274,7 +274,7 @@ def _sign(content: bytes, secret: bytes | None, file: Path, *, is_padded: bool) 
     return sign(content, secret, str(file))
 
 
-def _tell_unsigned(content: bytes, file: Path) -> list[str]:
+def _describe_unsigned(content: bytes, file: Path) -> list[str]:
     """Say what the CMTS MIC is without a secret."""
     if read_document(content).get(_CMTS_MIC) is None:
         return ["Without a secret the file has no CMTS MIC (TLV 7), and a CMTS refuses it."]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from headend.design.design import Design
-from headend.errors import InputError, take_path, tell_system
+from headend.errors import InputError, describe_system, take_path
 from headend.results.export import write_tables
 from headend.results.folder import (
     MANIFEST,
@@ -255,4 +255,4 @@ def _remove(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"{path}: cannot be removed: {tell_system(error)}") from error
+        raise InputError(f"{path}: cannot be removed: {describe_system(error)}") from error

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError, tell_system
+from headend.errors import InputError, describe_system
 from headend.results.replacing import PAGE, find_foreign, name_some
 from headend.results.scratch import open_scratch, put_in_place, sweep_up, write_whole
 from headend.results.seal import SEALS, read_sealed, seal
@@ -88,7 +88,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {tell_system(error)}") from error
+        raise InputError(f"{folder}: cannot be written: {describe_system(error)}") from error
     sweep_up(folder)
 
 
@@ -115,7 +115,7 @@ def write_file(content: bytes, path: Path) -> None:
     try:
         write_whole(path, content)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {tell_system(error)}") from error
+        raise InputError(f"{path}: cannot be written: {describe_system(error)}") from error
 
 
 def read_table(folder: Path, name: str) -> pl.DataFrame:
@@ -192,7 +192,7 @@ def create_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
             else:
                 _put_where_free(fresh, target)
     except OSError as error:
-        raise InputError(f"{target}: cannot be written: {tell_system(error)}") from error
+        raise InputError(f"{target}: cannot be written: {describe_system(error)}") from error
 
 
 def _is_replaceable(target: Path) -> bool:

@@ -163,7 +163,7 @@ def trace_life(result: Record) -> Life | None:
     # Those of the packet, prepared or not by the time that its steps end.
     moments = [Moment(at, Lane.CHANNEL, text, "packet") for at, text in bursts.items()]
     moments += [moment for row in shown for moment in _tell(row, places, bursts)]
-    moments += [moment for row in shown for moment in _tell_air(row, rows, places)]
+    moments += [moment for row in shown for moment in _describe_air(row, rows, places)]
     moments.sort(key=lambda moment: moment.at_ns)
     return Life(
         flow=str(result.manifest.get("explain", [""])[0]),
@@ -237,7 +237,7 @@ def _tell(
         yield Moment(at, Lane.RECEIVER, "received", "packet")
 
 
-def _tell_air(
+def _describe_air(
     row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], places: Mapping[str, Lane]
 ) -> Iterator[Moment]:
     """Say in words what goes over a cell's channel: own frames, and others' first frames."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from headend.errors import InputError, refuse_unwritable, tell_system
+from headend.errors import InputError, describe_system, refuse_unwritable
 from headend.results.scratch import write_whole
 
 
@@ -46,7 +46,7 @@ def write_output(path: Path, content: bytes, *, force: bool) -> None:
     except FileExistsError as error:
         raise InputError(f"{path}: exists already; --force replaces it") from error
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {tell_system(error)}") from error
+        raise InputError(f"{path}: cannot be written: {describe_system(error)}") from error
 
 
 def _is_same(path: Path, source: Path) -> bool:

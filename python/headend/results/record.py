@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from headend.engine.columns import Frames, Lists
-from headend.errors import InputError, take_path, tell_system
+from headend.errors import InputError, describe_system, take_path
 from headend.results.folder import (
     MANIFEST,
     encode_json,
@@ -331,7 +331,7 @@ def check_format(folder: Path) -> None:
     try:
         manifest = json.loads(path.read_bytes())
     except OSError as error:
-        raise InputError(f"{path}: {tell_system(error)}") from error
+        raise InputError(f"{path}: {describe_system(error)}") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: damaged: not JSON; run it again") from error
     if not isinstance(manifest, dict) or "headend" not in manifest:

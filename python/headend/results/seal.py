@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from headend.errors import InputError, tell_system
+from headend.errors import InputError, describe_system
 from headend.results.scratch import write_whole
 
 SEALS = "SHA256SUMS"
@@ -37,7 +37,9 @@ def seal(folder: Path, names: Iterable[str]) -> None:
         count = f"# {len(lines)} {'file' if len(lines) == 1 else 'files'}\n"
         write_whole(folder / SEALS, "".join([count, *lines]).encode())
     except OSError as error:
-        raise InputError(f"{folder / SEALS}: cannot be written: {tell_system(error)}") from error
+        raise InputError(
+            f"{folder / SEALS}: cannot be written: {describe_system(error)}"
+        ) from error
 
 
 def read_sealed(folder: Path, name: str) -> bytes:
@@ -51,7 +53,7 @@ def read_sealed(folder: Path, name: str) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: {tell_system(error)}") from error
+        raise InputError(f"{path}: {describe_system(error)}") from error
     if hashlib.sha256(content).hexdigest() != expected:
         raise InputError(
             f"{path}: damaged: it has changed since it was written (its SHA-256 differs); {_AGAIN}"
@@ -77,7 +79,7 @@ def read_seals(folder: Path) -> dict[str, str]:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{path}: {tell_system(error)}") from error
+        raise InputError(f"{path}: {describe_system(error)}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: damaged: not a text file; {_AGAIN}") from error
     seals: dict[str, str] = {}
@@ -111,7 +113,7 @@ def find_damage(folder: Path) -> Iterator[str]:
             if hash_file(path) != expected:
                 yield f"{path}: not what was written (its SHA-256 is another)"
         except OSError as error:
-            yield f"{path}: {tell_system(error)}"
+            yield f"{path}: {describe_system(error)}"
 
 
 def _find_obstacle(folder: Path, name: str) -> str | None:
@@ -124,7 +126,7 @@ def _find_obstacle(folder: Path, name: str) -> str | None:
     except FileNotFoundError:
         return "is gone"
     except (OSError, RuntimeError) as error:  # such as links that lead round
-        return tell_system(error)
+        return describe_system(error)
 
 
 def hash_file(path: Path) -> str:

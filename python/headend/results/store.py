@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headend.errors import InputError, tell_system
+from headend.errors import InputError, describe_system
 from headend.results.folder import check_kind, decode_table, encode_table, refuse_link
 from headend.results.scratch import sweep_up, write_whole
 
@@ -77,7 +77,9 @@ class PointStore:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_whole(path, content)
         except OSError as error:
-            raise InputError(f"{self.folder}: cannot be written: {tell_system(error)}") from error
+            raise InputError(
+                f"{self.folder}: cannot be written: {describe_system(error)}"
+            ) from error
         self._paths[key] = path
 
     def read(self, key: str) -> pl.DataFrame:
@@ -104,7 +106,7 @@ class PointStore:
         except FileNotFoundError:
             return
         except OSError as error:
-            yield f"{self.folder}: {tell_system(error)}"
+            yield f"{self.folder}: {describe_system(error)}"
             return
         unsealed = 0
         for path in sorted(self.folder.glob("*.parquet")):
@@ -144,7 +146,7 @@ class PointStore:
             path.unlink(missing_ok=True)
         except OSError as error:
             raise InputError(
-                f"{path}: damaged, and cannot be removed: {tell_system(error)}"
+                f"{path}: damaged, and cannot be removed: {describe_system(error)}"
             ) from error
 
 
@@ -180,7 +182,7 @@ def _read(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:  # perhaps for the moment only: a point is not given up for that
-        raise InputError(f"{path}: cannot be read: {tell_system(error)}") from error
+        raise InputError(f"{path}: cannot be read: {describe_system(error)}") from error
     return content if name and _seal(name[1], content) == name[2] else None
 
 

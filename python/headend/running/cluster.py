@@ -92,7 +92,7 @@ class Cluster:
         except Stopped:
             return
         try:
-            self._tell_versions()
+            self._describe_versions()
         except BaseException:
             self._connection.close()
             raise
@@ -232,7 +232,7 @@ class Cluster:
 
         concurrent.futures.wait([self._connected.begin(cancel)], timeout=LOOK_SECONDS)
 
-    def _tell_versions(self) -> None:
+    def _describe_versions(self) -> None:
         """Warn where workers have other versions of what both sides must share."""
 
         async def find() -> Any:
@@ -275,7 +275,7 @@ class _Watch:
         self._answer: concurrent.futures.Future[int] | None = None
         self._ask_at = time.monotonic()
         self._trouble: str | None = None
-        self._tell_at = 0.0
+        self._warn_at = 0.0
         self._is_told = False
 
     def wait(self, answer: concurrent.futures.Future[Any]) -> Any:
@@ -318,14 +318,14 @@ class _Watch:
     def _note(self, trouble: str | None, now: float) -> None:
         """Note what is wrong, and say so while it lasts, and once when it is over."""
         if trouble != self._trouble:
-            self._trouble, self._tell_at = trouble, now + PATIENCE_SECONDS
+            self._trouble, self._warn_at = trouble, now + PATIENCE_SECONDS
         if trouble is None:
             if self._is_told:
                 _LOGGER.warning("going on: the scheduler %s has workers again", self._address)
             self._is_told = False
-        elif now >= self._tell_at:
+        elif now >= self._warn_at:
             _LOGGER.warning(trouble.format(self._address))
-            self._tell_at, self._is_told = now + PATIENCE_SECONDS, True
+            self._warn_at, self._is_told = now + PATIENCE_SECONDS, True
 
 
 @dataclass(frozen=True)

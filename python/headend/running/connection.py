@@ -142,7 +142,7 @@ class Connection:
         except Stopped:
             raise
         except Exception as error:
-            found = _tell_found(error, self.address)
+            found = _describe_found(error, self.address)
         # Not raised from the error, which holds on to what is to be closed.
         raise InputError(
             f"--scheduler {self.address}: expected a running Dask scheduler such as"
@@ -185,7 +185,7 @@ class Connection:
             loop.close()
 
 
-def _tell_found(error: Exception, address: str) -> str:
+def _describe_found(error: Exception, address: str) -> str:
     """Say what is there in place of a scheduler."""
     from distributed.comm import CommClosedError
 

@@ -200,9 +200,9 @@ def run_missing(
             jobs = {job.key: job for job in batch.jobs}
             for key in list(ledger.missing):
                 yield Task(jobs[key], batch.store, number)
-        tell_progress()
+        describe_progress()
 
-    def tell_progress() -> None:
+    def describe_progress() -> None:
         if on_progress:
             left = sum(len(ledger.missing) for ledger in ledgers)
             done, total, kept = (
@@ -215,7 +215,7 @@ def run_missing(
     with closing(executor.run(list_missing(), stop)) as stream:
         for task, outcome in stream:
             ledgers[task.batch].enter(task.job.key, outcome)
-            tell_progress()
+            describe_progress()
             while given < len(ledgers) and not ledgers[given].missing:
                 yield ledgers[given].close()
                 given += 1

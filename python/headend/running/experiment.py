@@ -26,9 +26,9 @@ from headend.running.memory import Allowance, Room, check_kept, check_memory, re
 from headend.running.real_hosts import refuse_real_hosts
 from headend.running.result import Result
 from headend.scenario.conflicts import check_settings, check_shared, note_replaced
+from headend.scenario.file_access import FileAccess, read_allowed
 from headend.scenario.modems import is_modem, show_option, write_modems
 from headend.scenario.parameters import find_value
-from headend.scenario.reach import Reach, read_allowed
 from headend.scenario.source import (
     Loaded,
     Overrides,
@@ -244,7 +244,7 @@ def plan_run(
 
 
 def _read(source: Source, allow_files: Sequence[str | Path]) -> Text:
-    return read_scenario(source, Reach(allowed=read_allowed(allow_files)))
+    return read_scenario(source, FileAccess(allowed=read_allowed(allow_files)))
 
 
 def _find_inner_path(message: str, text: Text, overrides: Overrides) -> str:

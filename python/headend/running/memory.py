@@ -176,7 +176,7 @@ def check_memory(scenario: Scenario, allowance: Allowance, name: str) -> int:
     if total > allowance.size:
         raise InputError(
             f"{name}: a run can need {format_size(total)} of memory,"
-            f" {_tell_allowed(total, allowance)}: {_tell_parts(parts, total)}"
+            f" {_describe_allowed(total, allowance)}: {_describe_parts(parts, total)}"
         )
     return total
 
@@ -203,13 +203,13 @@ def check_kept(scenarios: Sequence[Scenario], allowance: Allowance) -> int:
         of_tables = [part for part in largest if part.is_table]
         raise InputError(
             f"{len(each)} runs that are compared can need {format_size(total)} of memory with the"
-            f" tables that each keeps, {_tell_allowed(total, allowance)}:"
-            f" {_tell_parts(of_tables, max(tables))}"
+            f" tables that each keeps, {_describe_allowed(total, allowance)}:"
+            f" {_describe_parts(of_tables, max(tables))}"
         )
     return kept
 
 
-def _tell_allowed(total: int, allowance: Allowance) -> str:
+def _describe_allowed(total: int, allowance: Allowance) -> str:
     """Say what is allowed, and how to allow what is needed."""
     source = "" if allowance.source == "--memory" else f"{allowance.source}; "
     unit, size = ("MB", 1e6) if total < 0.95e9 else ("GB", 1e9)
@@ -222,7 +222,7 @@ def _tell_allowed(total: int, allowance: Allowance) -> str:
     return f"and {format_size(allowance.size)} are allowed ({source}{more})"
 
 
-def _tell_parts(parts: Iterable[Part], total: int) -> str:
+def _describe_parts(parts: Iterable[Part], total: int) -> str:
     named = [part for part in parts if part.size >= _LEAST_SHARE * total][:_MOST_PARTS]
     return "; ".join(f"{part.keys}: {part.reckoning} = {format_size(part.size)}" for part in named)
 

@@ -45,12 +45,14 @@ def note_warnings(axes: Sequence[str], found: Iterable[tuple[Place, Iterable[str
         for text in texts:
             warned.setdefault(text, {})[place] = None
     return [
-        text if len(own) == len(settings) else f"{text} ({_tell_where(axes, own, settings)})"
+        text if len(own) == len(settings) else f"{text} ({_describe_where(axes, own, settings)})"
         for text, own in warned.items()
     ]
 
 
-def _tell_where(axes: Sequence[str], own: Collection[Place], settings: Collection[Place]) -> str:
+def _describe_where(
+    axes: Sequence[str], own: Collection[Place], settings: Collection[Place]
+) -> str:
     """Name some settings: by the axis that sets them apart, or by number and first one."""
     for column, axis in enumerate(axes):
         values = dict.fromkeys(place[column] for place in own)

@@ -12,7 +12,7 @@ from headend.errors import take_path
 from headend.results.record import Record, cached_on_record
 from headend.running.keeping import Saved
 from headend.text.quantity import format_quantity
-from headend.wording.emulation import tell_kind
+from headend.wording.emulation import describe_kind
 
 if TYPE_CHECKING:
     from headend.analysis.quality import FlowQuality
@@ -35,7 +35,7 @@ class Result(Record, Saved):
             if name in self.tables
             for count in [self.tables[name][column].n_unique()]
         ]
-        told += filter(None, [tell_kind(self)])
+        told += filter(None, [describe_kind(self)])
         told += ["partial"] if self.is_partial else []
         told += [] if is_trustworthy(self) else [NOT_TRUSTWORTHY]
         return f"<Result {', '.join(told)}>"

@@ -184,12 +184,12 @@ def _count_slips(first: str, second: str) -> int:
     return row[-1]
 
 
-def tell_nothing(query: str) -> str:
+def describe_nothing(query: str) -> str:
     """Say in one line that nothing was found, with the nearest names.
 
     Examples
     --------
-    >>> tell_nothing("webrtd")
+    >>> describe_nothing("webrtd")
     'nothing is called "webrtd"; the nearest name is webrtc'
     """
     near = suggest_names(query)
@@ -251,19 +251,19 @@ def suggest_own_name(
     if kind == "command" and (typed := _index_typed().get(word.lower())):
         return f"; {typed}"
     # A scenario's name is often longer than what it is about; similar spelling counts.
-    if (other := _tell_other_kind(word)) and not (meant and kind in _NAMED_BY_TITLE):
+    if (other := _describe_other_kind(word)) and not (meant and kind in _NAMED_BY_TITLE):
         return other
     entry = _index_foreign().get(_spell(word))
     leads = entry.leads if entry and kind not in ("scenario", "study") else ()
     names = [name for own, name in leads if own == kind and (known is None or name in known)]
     if entry and names and meant != names[0]:
-        return _tell_entry(word, kind, entry, names[:MOST_NAMED])
+        return _describe_entry(word, kind, entry, names[:MOST_NAMED])
     if meant:
         return ""
     return f"; headend find {shlex.quote(reveal_line(word))} looks for it"
 
 
-def _tell_other_kind(word: str) -> str:
+def _describe_other_kind(word: str) -> str:
     """Say of a word that is a name of some kind how it is written there; nothing of any other."""
     kinds = (*_WRITTEN, "scenario", "study", "sweep", "measure")
     kind = next((kind for kind in kinds if word in _list_kind(kind)), None)
@@ -271,10 +271,10 @@ def _tell_other_kind(word: str) -> str:
         return ""
     shown = KINDS.get(kind, kind)
     article = "an" if shown[0] in "ae" else "a"
-    return f'; "{word}" is {article} {shown}: {_tell_how(kind, word)}'
+    return f'; "{word}" is {article} {shown}: {_describe_how(kind, word)}'
 
 
-def _tell_entry(word: str, kind: str, entry: Entry, names: Sequence[str]) -> str:
+def _describe_entry(word: str, kind: str, entry: Entry, names: Sequence[str]) -> str:
     """Say which names of a kind an entry leads to: headend's word, or what comes nearest."""
     if not entry.is_absent and not entry.note and entry.leads[0] == (kind, names[0]):
         return f"; headend calls it {names[0]}"
@@ -353,7 +353,7 @@ def describe(kind: str, name: str) -> Finding | None:
     what = _list_kind(kind).get(name)
     if what is None:
         return None
-    return Finding(name, KINDS.get(kind, kind), what, _tell_how(kind, name))
+    return Finding(name, KINDS.get(kind, kind), what, _describe_how(kind, name))
 
 
 def list_kinds() -> list[str]:
@@ -381,7 +381,7 @@ def _search(words: Sequence[str]) -> Iterator[tuple[int, Finding]]:
         is_whole = _spell(name) == query
         if is_whole or _spell(name.rsplit("/", 1)[-1]) == query:
             rank = 0 if is_whole or not is_foreign else 2
-            yield rank, Finding(name, KINDS.get(kind, kind), what, _tell_how(kind, name))
+            yield rank, Finding(name, KINDS.get(kind, kind), what, _describe_how(kind, name))
     if is_foreign:
         yield from ((1, finding) for finding in _follow(entries[query], query))
     else:
@@ -392,7 +392,7 @@ def _search(words: Sequence[str]) -> Iterator[tuple[int, Finding]]:
     yield from _search_tlvs(query)
     telling = [word for word in words if word not in _FILLERS] or words
     for kind, name, what in own:
-        finding = Finding(name, KINDS.get(kind, kind), what, _tell_how(kind, name))
+        finding = Finding(name, KINDS.get(kind, kind), what, _describe_how(kind, name))
         spelled = _spell(name)
         if _is_word(query) and f" {query}" in f" {spelled}":
             yield 2, finding
@@ -452,7 +452,7 @@ def _follow(entry: Entry, spelled: str) -> Iterator[Finding]:
     yield from found
 
 
-def _tell_how(kind: str, name: str) -> str:
+def _describe_how(kind: str, name: str) -> str:
     return HOW[kind].format(_write_measure(name) if kind == "measure" else name)
 
 
@@ -468,8 +468,8 @@ def _write_measure(name: str) -> str:
     for subject, metrics in tables:
         if metric := metrics.get(name):
             # Of what more is better of, the bad side is the low one.
-            is_rising = metric.worse is min or metric.kind == "rate"
-            bad = ("p5",) if is_rising else ("p95", "max")
+            higher_is_better = metric.worse is min or metric.kind == "rate"
+            bad = ("p5",) if higher_is_better else ("p95", "max")
             statistics = [statistic for statistic in bad if statistic in metric.statistics]
             written.append(".".join((subject, name, *statistics[:1])))
     return " or ".join(written)

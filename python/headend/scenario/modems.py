@@ -141,16 +141,17 @@ def list_configured(scenario: Mapping[str, Any]) -> list[Configured]:
     return configured
 
 
-def tell_configured(scenario: Mapping[str, Any]) -> str:
+def describe_configured(scenario: Mapping[str, Any]) -> str:
     """Say which files set the modems of a resolved scenario; nothing where none does.
 
     Examples
     --------
-    >>> tell_configured({"link": {"cable": {"docsis": {"config": "old.cm"}}}})
+    >>> describe_configured({"link": {"cable": {"docsis": {"config": "old.cm"}}}})
     "modem's file: old.cm"
-    >>> tell_configured({"link": {"cable": {"docsis": {"modem": {"home": {"config": "old.cm"}}}}}})
+    >>> modems = {"home": {"config": "old.cm"}}
+    >>> describe_configured({"link": {"cable": {"docsis": {"modem": modems}}}})
     "modem's file: old.cm (cable.home)"
-    >>> tell_configured({"link": {"line": {"point_to_point": {}}}})
+    >>> describe_configured({"link": {"line": {"point_to_point": {}}}})
     ''
     """
     files = [
@@ -161,17 +162,17 @@ def tell_configured(scenario: Mapping[str, Any]) -> str:
     return f"{what}: {', '.join(files)}" if files else ""
 
 
-def tell_shared(scenarios: Sequence[Mapping[str, Any]]) -> str:
+def describe_shared(scenarios: Sequence[Mapping[str, Any]]) -> str:
     """Say which files set the modems of several resolved scenarios; nothing if they differ.
 
     Examples
     --------
     >>> names = ("old.cm", "new.cm")
     >>> old, new = ({"link": {"cable": {"docsis": {"config": name}}}} for name in names)
-    >>> tell_shared([old, old]), tell_shared([old, new])
+    >>> describe_shared([old, old]), describe_shared([old, new])
     ("modem's file: old.cm", '')
     """
-    texts = {tell_configured(scenario) for scenario in scenarios}
+    texts = {describe_configured(scenario) for scenario in scenarios}
     return texts.pop() if len(texts) == 1 else ""
 
 

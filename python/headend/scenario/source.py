@@ -25,9 +25,9 @@ from headend.files import (
     read_bytes,
     read_standard_input,
 )
+from headend.scenario.file_access import HERE, FileAccess
 from headend.scenario.library import find_scenario
 from headend.scenario.modems import echo_option, find_named
-from headend.scenario.reach import HERE, Reach
 from headend.text.quantity import read_integer
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Text:
     shown_as: str
     content: str
     format: str
-    reach: Reach
+    access: FileAccess
 
     def load(self, overrides: Overrides = (), files: Mapping[str, bytes] | None = None) -> Loaded:
         """Let the engine check the text with the overrides applied.
@@ -120,8 +120,8 @@ class Text:
 
     def allow_named(self, overrides: Overrides) -> Text:
         """Give the same text, which may also read the modems' files that overrides name."""
-        named = self.reach.named | find_named(overrides)
-        return replace(self, reach=replace(self.reach, named=named))
+        named = self.access.named | find_named(overrides)
+        return replace(self, access=replace(self.access, named=named))
 
     def parse(self) -> dict[str, Any]:
         """Give the tables as written, unchecked; a ValueError for a text of another format."""
@@ -157,7 +157,7 @@ class Text:
             if is_config:
                 what, left = "configuration file", min(left, LARGEST_MODEM_FILE_BYTES)
             try:
-                path = self.reach.locate(name, set_by)
+                path = self.access.locate(name, set_by)
                 if found.setdefault(name, path) != path:
                     raise InputError(
                         f"two files have this name, {found[name]} and {path}; write ./{name} for"
@@ -222,18 +222,18 @@ def _list_units(text: str) -> str:
     return f"{text[: found.end()]} ({units}){text[found.end() :]}"
 
 
-def read_scenario(source: Source, reach: Reach = HERE) -> Text:
+def read_scenario(source: Source, access: FileAccess = HERE) -> Text:
     """Read a scenario without checking more than that it is text.
 
     The source is the path of a file, the name of a shipped scenario, ``-`` for standard input, or
-    the scenario as a dictionary. Files that overrides name are read from where the reach says;
+    the scenario as a dictionary. Files that overrides name are read from where the access says;
     those that the scenario names are of its own folder, or where the program runs for a dictionary
     and for standard input.
     """
     if isinstance(source, Mapping):
-        return Text("scenario", "scenario", _write_json(source), "json", reach)
+        return Text("scenario", "scenario", _write_json(source), "json", access)
     if source == STANDARD_INPUT:
-        return _read_standard_input(reach)
+        return _read_standard_input(access)
     check_source(source, "a path or the name of a scenario", "scenario")
     name, path = find_scenario(str(source))
     content = read_text(path)
@@ -242,10 +242,10 @@ def read_scenario(source: Source, reach: Reach = HERE) -> Text:
             f"{source}: the file is empty; a scenario needs at least a link and a flow"
         )
     format_ = "json" if path.suffix == ".json" else "toml"
-    return Text(name, str(source), content, format_, replace(reach, scenario=path.parent))
+    return Text(name, str(source), content, format_, replace(access, scenario=path.parent))
 
 
-def _read_standard_input(reach: Reach) -> Text:
+def _read_standard_input(access: FileAccess) -> Text:
     """Read a scenario from standard input; its files are where the program runs."""
     shown_as = STANDARD_INPUT_SHOWN
     text = _decode(read_standard_input(LARGEST_SCENARIO_BYTES, "scenario"), shown_as, "scenario")
@@ -253,7 +253,7 @@ def _read_standard_input(reach: Reach) -> Text:
         raise InputError(f"{shown_as}: empty; a scenario needs at least a link and a flow")
     # No TOML begins with a brace.
     form = "json" if text.lstrip().startswith("{") else "toml"
-    return Text(STANDARD_INPUT_NAME, shown_as, text, form, replace(reach, scenario=Path()))
+    return Text(STANDARD_INPUT_NAME, shown_as, text, form, replace(access, scenario=Path()))
 
 
 def _write_json(source: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from headend.design.place import add_line, read_toml
 from headend.design.reading import refuse_unknown
 from headend.errors import InputError, suggest
 from headend.scenario.conflicts import check_shared
-from headend.scenario.reach import Reach
+from headend.scenario.file_access import FileAccess
 from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import Overrides
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
@@ -88,9 +88,9 @@ class Study:
     whole: Study | None = field(default=None, repr=False)
 
     @property
-    def reach(self) -> Reach:
+    def access(self) -> FileAccess:
         """From where its points read files: all that it names and sets is of its own folder."""
-        return Reach(self.folder, self.folder, allowed=self.allowed)
+        return FileAccess(self.folder, self.folder, allowed=self.allowed)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -136,7 +136,9 @@ class Study:
         if not quick:
             raise InputError(f"{self.name}: this study has no quick form")
         grid = self.content["grid"]
-        factors = [_read_axis(name, grid[name], self.reach, quick.get("grid", {})) for name in grid]
+        factors = [
+            _read_axis(name, grid[name], self.access, quick.get("grid", {})) for name in grid
+        ]
         design = replace(
             self.design,
             dimensions=tuple((factor,) for factor in factors),
@@ -206,7 +208,7 @@ def read_study(name: str, folder: Path, allowed: tuple[Path, ...] = ()) -> Study
     refuse_unknown(content, _KEYS, f"{path}: ")
     runs = any(key in content for key in _NEEDED_TO_RUN)
     try:
-        design = _read_design(content, Reach(folder, allowed=allowed))
+        design = _read_design(content, FileAccess(folder, allowed=allowed))
         for key in (*_NEEDED, *(_NEEDED_TO_RUN if runs else ())):
             if key not in content and not (key == "scenario" and design.scenario):
                 raise InputError(f'missing key "{key}"')
@@ -237,13 +239,13 @@ def read_study(name: str, folder: Path, allowed: tuple[Path, ...] = ()) -> Study
     return study
 
 
-def _read_design(content: Mapping[str, Any], reach: Reach) -> Design:
+def _read_design(content: Mapping[str, Any], access: FileAccess) -> Design:
     """Read what is varied; the scenario may be chosen by an axis."""
-    factors = [_read_axis(name, axis, reach) for name, axis in content.get("grid", {}).items()]
+    factors = [_read_axis(name, axis, access) for name, axis in content.get("grid", {}).items()]
     chosen = [factor.scenarios[0] for factor in factors if factor.scenarios]
     scenario = next(iter(chosen), None)
     if "scenario" in content:
-        scenario = _find_scenario(reach, content["scenario"])
+        scenario = _find_scenario(access, content["scenario"])
     return Design(
         tuple((factor,) for factor in factors),
         tuple(content.get("seeds", [1])),
@@ -253,7 +255,7 @@ def _read_design(content: Mapping[str, Any], reach: Reach) -> Design:
 
 
 def _read_axis(
-    name: str, axis: Mapping[str, Any], reach: Reach, kept: Mapping[str, Any] | None = None
+    name: str, axis: Mapping[str, Any], access: FileAccess, kept: Mapping[str, Any] | None = None
 ) -> Factor:
     """Read an axis of ``study.toml``.
 
@@ -266,7 +268,7 @@ def _read_axis(
         stands for the value, or a table from the value to its text; ``scenario``, which scenario
         each value runs, in the same way; and ``each``, what single values write besides. The first
         may be left out where one of the others is there.
-    reach
+    access
         From where scenarios are read.
     kept
         Values that are taken instead, by the name of their axis.
@@ -292,7 +294,7 @@ def _read_axis(
         for value in values
     )
     names = [] if scenario is None else [fill(scenario, value) for value in values]
-    scenarios = tuple(_find_scenario(reach, own) for own in names)
+    scenarios = tuple(_find_scenario(access, own) for own in names)
     path = next(iter(written)) if len(written) == 1 and not each else ""
     role: Role | None = "scenario" if scenarios and not written else None
     return Factor(path, name, values, values, role, writes=writes, scenarios=scenarios)
@@ -310,13 +312,13 @@ def _read_overrides(content: Mapping[str, Any]) -> Overrides:
     return tuple((path, str(text)) for path, text in content.get("set", {}).items())
 
 
-def _find_scenario(reach: Reach, name: str) -> Path:
+def _find_scenario(access: FileAccess, name: str) -> Path:
     """Find a file of the study's folder, or else a scenario that ships by this name."""
-    path = reach.scenario / name
+    path = access.scenario / name
     if not path.is_file():
         return list_scenarios().get(name, path)
     try:
-        return reach.locate(name)
+        return access.locate(name)
     except InputError as error:
         raise InputError(f'scenario: "{name}" cannot be read: {error}') from error
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from headend.errors import InputError, tell_system
+from headend.errors import InputError, describe_system
 from headend.figures.figure import Figure, Panel
 from headend.results.folder import (
     MANIFEST,
@@ -133,7 +133,9 @@ class StudyOutcome:
                 for name in (SEALS, CLAIMS):
                     (folder / name).unlink(missing_ok=True)
             except OSError as error:
-                raise InputError(f"{folder}: cannot be written: {tell_system(error)}") from error
+                raise InputError(
+                    f"{folder}: cannot be written: {describe_system(error)}"
+                ) from error
             if self.figures:
                 write_figures(self.figures, folder / FIGURES, ["svg"])
         manifest = {

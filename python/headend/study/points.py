@@ -128,7 +128,7 @@ def prepare_points(study: Study, allowance: Allowance | None = None) -> list[Job
     jobs, settings = [], {}
     for point in study.list_points():
         own = point.setting
-        text = read(own.scenario, study.reach)
+        text = read(own.scenario, study.access)
         settings[own.scenario, dict(own.overrides).get("bottleneck")] = own
         try:
             jobs.append(prepare(text, own.overrides, point.seed, columns, allowance))
@@ -139,7 +139,7 @@ def prepare_points(study: Study, allowance: Allowance | None = None) -> list[Job
             raise InputError(message) from error
     # Only a scenario tells what `queue` stands for.
     for own in settings.values():
-        scenario = read(own.scenario, study.reach).load(own.overrides).scenario
+        scenario = read(own.scenario, study.access).load(own.overrides).scenario
         study.check_paths(scenario.queue_path or "")
     return jobs
 

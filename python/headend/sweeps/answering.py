@@ -13,6 +13,7 @@ from headend.sweeps.conclusion import Best, Conclusion, Knee, RobustChoice, Shap
 from headend.sweeps.matrix import draw_matrix
 from headend.sweeps.naming import (
     MOST_TOLD,
+    describe_lines,
     join_conditions,
     join_labels,
     join_settings,
@@ -22,7 +23,6 @@ from headend.sweeps.naming import (
     name_options,
     name_setting,
     order_best,
-    tell_lines,
     write_mean,
     write_operators,
 )
@@ -49,7 +49,7 @@ def answer_sweep(conclusion: Conclusion) -> Answer:
         if measures
         else f"What does {name} change?"
     )
-    sentences = _tell_bests(conclusion) if sweep.criteria else _tell_shapes(conclusion)
+    sentences = _describe_bests(conclusion) if sweep.criteria else _describe_shapes(conclusion)
     return Answer(
         ask(sweep.title, otherwise),
         tuple(sentences),
@@ -68,32 +68,32 @@ def choose_why(conclusion: Conclusion) -> str:
 # Sentences under a wish.
 
 
-def _tell_bests(conclusion: Conclusion) -> list[str]:
+def _describe_bests(conclusion: Conclusion) -> list[str]:
     """Say which setting is best or where none holds, and what prevents a better objective."""
     lines = conclusion.list_bests(conclusion.main)
     if set(conclusion.standings.values()) == {Feasibility.MISSING}:
         return ["No point of the sweep has a result."]
     bests = [best for best in lines if best.setting is not None]
     if not bests:
-        return [_tell_unmeasured(conclusion)]
+        return [_describe_unmeasured(conclusion)]
     holding = [best for best in bests if best.standing is Feasibility.HOLDS]
     others = [best for best in bests if best.standing is not Feasibility.HOLDS]
     overall = conclusion.overall
     if len(bests) == 1 and holding:
-        told = [_tell_one(conclusion, holding[0]), _tell_obstacle(conclusion, holding[0])]
+        told = [_describe_one(conclusion, holding[0]), _describe_obstacle(conclusion, holding[0])]
     elif overall and overall.is_best:
-        told = [_tell_overall(conclusion, overall), _tell_worst(conclusion, overall)]
+        told = [_describe_overall(conclusion, overall), _describe_worst(conclusion, overall)]
     elif overall:
-        told = [_tell_several(conclusion, holding), _tell_compromise(conclusion, overall)]
+        told = [_describe_several(conclusion, holding), _describe_compromise(conclusion, overall)]
     else:
         told = [
-            _tell_several(conclusion, holding) if holding else "",
-            _tell_not_holding(conclusion, others),
+            _describe_several(conclusion, holding) if holding else "",
+            _describe_not_holding(conclusion, others),
         ]
     return [sentence for sentence in told if sentence]
 
 
-def _tell_overall(conclusion: Conclusion, overall: RobustChoice) -> str:
+def _describe_overall(conclusion: Conclusion, overall: RobustChoice) -> str:
     """Name the option that is best in every circumstance, and those that tie with it."""
     everywhere = _name_everywhere(conclusion, overall)
     what = _name_choice(conclusion, overall)
@@ -102,7 +102,7 @@ def _tell_overall(conclusion: Conclusion, overall: RobustChoice) -> str:
     if criteria.objective is None:
         every = sorted([overall.option, *overall.ties])
         labels = _join_options(conclusion, overall, every)
-        return f"{capitalise(everywhere)}{_tell_conditions(conclusion)} with {what} {labels}."
+        return f"{capitalise(everywhere)}{_describe_conditions(conclusion)} with {what} {labels}."
     as_good = (
         f"; {_join_options(conclusion, overall, overall.ties)} {'is' if len(ties) == 1 else 'are'}"
         " as good"
@@ -110,7 +110,7 @@ def _tell_overall(conclusion: Conclusion, overall: RobustChoice) -> str:
     return f"{capitalise(f'{everywhere}the best {what} is {label}')}{as_good if ties else ''}."
 
 
-def _tell_worst(conclusion: Conclusion, overall: RobustChoice) -> str:
+def _describe_worst(conclusion: Conclusion, overall: RobustChoice) -> str:
     """Give the worst value of each term over all circumstances."""
     criteria = conclusion.criteria
     rising = {one.term.text: one.higher_is_better for one in criteria.constraints}
@@ -133,7 +133,7 @@ def _tell_worst(conclusion: Conclusion, overall: RobustChoice) -> str:
     )
 
 
-def _tell_compromise(conclusion: Conclusion, overall: RobustChoice) -> str:
+def _describe_compromise(conclusion: Conclusion, overall: RobustChoice) -> str:
     """Name an option that holds in every circumstance, and its largest loss against the best."""
     objective = conclusion.objective
     if objective is None:
@@ -142,7 +142,7 @@ def _tell_compromise(conclusion: Conclusion, overall: RobustChoice) -> str:
     number = max(range(len(overall.losses)), key=overall.losses.__getitem__)
     share, measure = format_quantity(overall.losses[number], "ratio"), objective.info.name
     what, criteria = _name_choice(conclusion, overall), conclusion.criteria
-    holds = f"{_tell_conditions(conclusion)} everywhere, but " if criteria.constraints else ""
+    holds = f"{_describe_conditions(conclusion)} everywhere, but " if criteria.constraints else ""
     # A loss is a share of the larger value: the best's under ``most``, else the option's.
     costs = (
         f"it has up to {share} less {measure} than the best of a row"
@@ -179,7 +179,7 @@ def _join_options(
     return join_settings(conclusion, [option[0] for option in options])
 
 
-def _tell_unmeasured(conclusion: Conclusion) -> str:
+def _describe_unmeasured(conclusion: Conclusion) -> str:
     """Say that the wish cannot be judged, since no setting has a value of every term."""
     names = [
         term.text for term in conclusion.criteria.terms if not conclusion.terms[term.text].estimates
@@ -189,20 +189,20 @@ def _tell_unmeasured(conclusion: Conclusion) -> str:
     return f"The wish cannot be judged: {told}."
 
 
-def _tell_one(conclusion: Conclusion, best: Best) -> str:
+def _describe_one(conclusion: Conclusion, best: Best) -> str:
     """Name the best setting of a sweep along one axis."""
     grid, main = conclusion.grid, conclusion.main_axis
     if conclusion.objective is None:
         labels = join_settings(conclusion, order_best(best))
-        return f"{_tell_conditions(conclusion)} with {main.name} {labels}."
-    values = _tell_values(conclusion, best.setting or 0)
+        return f"{_describe_conditions(conclusion)} with {main.name} {labels}."
+    values = _describe_values(conclusion, best.setting or 0)
     label = grid.name_place(best.setting or 0)
     ties = join_settings(conclusion, best.ties)
     as_good = f" ({ties} {'is' if len(best.ties) == 1 else 'are'} as good)" if ties else ""
     return f"The best {main.name} is {label}{as_good}: {values}."
 
 
-def _tell_several(conclusion: Conclusion, holding: Sequence[Best]) -> str:
+def _describe_several(conclusion: Conclusion, holding: Sequence[Best]) -> str:
     """Name the best setting of each line; lines with the same one share a clause."""
     main = conclusion.main_axis.name
     criteria = conclusion.criteria
@@ -210,7 +210,7 @@ def _tell_several(conclusion: Conclusion, holding: Sequence[Best]) -> str:
     for best in holding:
         own = [best.setting or 0] if criteria.objective else order_best(best)
         found.setdefault(join_settings(conclusion, own), []).append(best)
-    parts = [f"{label} at {tell_lines(conclusion, own)}" for label, own in found.items()]
+    parts = [f"{label} at {describe_lines(conclusion, own)}" for label, own in found.items()]
     is_all = len(holding) == len(conclusion.list_bests(conclusion.main))
     if len(found) == 1 and is_all:
         told = f"{next(iter(found))} everywhere"
@@ -221,8 +221,8 @@ def _tell_several(conclusion: Conclusion, holding: Sequence[Best]) -> str:
     else:
         return _refer_to_table(conclusion, len(found))
     if criteria.objective is None:
-        return f"{_tell_conditions(conclusion)} with these values of {main}: {told}."
-    held = f", while {_tell_conditions(conclusion)}" if criteria.constraints else ""
+        return f"{_describe_conditions(conclusion)} with these values of {main}: {told}."
+    held = f", while {_describe_conditions(conclusion)}" if criteria.constraints else ""
     way = "most" if criteria.higher_is_better else "least"
     return f"The {main} with the {way} {criteria.objective.text}{held}: {told}."
 
@@ -244,7 +244,7 @@ def _refer_to_table(conclusion: Conclusion, number: int) -> str:
     )
 
 
-def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
+def _describe_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
     """Say where no setting holds and which comes nearest, or where more seeds are needed."""
     main = conclusion.main_axis.name
     failing = [best for best in others if best.standing is Feasibility.FAILS]
@@ -254,10 +254,10 @@ def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
         label = name_setting(conclusion, nearest.setting or 0)
         where, at = "No", ""
         if len(failing) < len(lines):
-            where = f"At {tell_lines(conclusion, failing)} no"
+            where = f"At {describe_lines(conclusion, failing)} no"
         if len(failing) > 1:
-            at = f" at {tell_lines(conclusion, [nearest])}"
-        values = _tell_held(conclusion, nearest.setting or 0)
+            at = f" at {describe_lines(conclusion, [nearest])}"
+        values = _describe_held(conclusion, nearest.setting or 0)
         return (
             f"{where} {main} gives {join_conditions(conclusion)}; {label}{at} comes nearest, with"
             f" {values}."
@@ -266,14 +266,14 @@ def _tell_not_holding(conclusion: Conclusion, others: Sequence[Best]) -> str:
         first = undecided[0]
         label = name_setting(conclusion, first.setting or 0)
         is_some = len(undecided) < len(lines)
-        where = f"At {tell_lines(conclusion, undecided)} more" if is_some else "More"
-        at = f" at {tell_lines(conclusion, [first])}" if len(undecided) > 1 else ""
-        values = _tell_held(conclusion, first.setting or 0)
+        where = f"At {describe_lines(conclusion, undecided)} more" if is_some else "More"
+        at = f" at {describe_lines(conclusion, [first])}" if len(undecided) > 1 else ""
+        values = _describe_held(conclusion, first.setting or 0)
         return f"{where} seeds are needed to tell whether {label} holds{at}: {values}."
     return ""
 
 
-def _tell_obstacle(conclusion: Conclusion, best: Best) -> str:
+def _describe_obstacle(conclusion: Conclusion, best: Best) -> str:
     """Name the condition that the setting with the best objective fails; or empty."""
     objective, criteria = conclusion.objective, conclusion.criteria
     known = [own for own in best.among if objective and own in objective.estimates]
@@ -289,27 +289,27 @@ def _tell_obstacle(conclusion: Conclusion, best: Best) -> str:
     if most == best.setting or not failed:
         return ""
     label = name_setting(conclusion, most)
-    line = tell_lines(conclusion, [best])
+    line = describe_lines(conclusion, [best])
     where = f"at {line}, " if line else ""
     way = "most" if criteria.higher_is_better else "least"
     of = "as much" if objective.is_tie(best.setting, most) else f"the {way}"
     value = write_mean(objective, most)
-    held = _tell_condition(conclusion, failed[0], most)
+    held = _describe_condition(conclusion, failed[0], most)
     told = f"{where}{label} has {of} {objective.info.name}, {value}, but {held}."
     return capitalise(told)
 
 
-def _tell_values(conclusion: Conclusion, setting: int) -> str:
+def _describe_values(conclusion: Conclusion, setting: int) -> str:
     """Give the objective and the conditions' terms in a setting, with intervals."""
     objective, criteria = conclusion.objective, conclusion.criteria
     parts = []
     if objective and criteria.objective:
         parts.append(f"{criteria.objective.text} {write_mean(objective, setting)}")
-    parts += [_tell_condition(conclusion, one, setting) for one in criteria.constraints]
+    parts += [_describe_condition(conclusion, one, setting) for one in criteria.constraints]
     return join_names(list(dict.fromkeys(parts)))
 
 
-def _tell_held(conclusion: Conclusion, setting: int) -> str:
+def _describe_held(conclusion: Conclusion, setting: int) -> str:
     """Give the values of the conditions that a setting does not meet."""
     criteria = conclusion.criteria
     missed = [
@@ -317,15 +317,15 @@ def _tell_held(conclusion: Conclusion, setting: int) -> str:
         for one in criteria.constraints
         if conclusion.judge(one, setting) is not Feasibility.HOLDS
     ]
-    return join_names([_tell_condition(conclusion, one, setting) for one in missed])
+    return join_names([_describe_condition(conclusion, one, setting) for one in missed])
 
 
-def _tell_condition(conclusion: Conclusion, condition: Condition, setting: int) -> str:
+def _describe_condition(conclusion: Conclusion, condition: Condition, setting: int) -> str:
     measured = conclusion.terms[condition.term.text]
     return f"{condition.term.text} {write_mean(measured, setting)}"
 
 
-def _tell_conditions(conclusion: Conclusion) -> str:
+def _describe_conditions(conclusion: Conclusion) -> str:
     """Write the clause that the conditions hold."""
     texts = [write_operators(one.text) for one in conclusion.criteria.constraints]
     return f"{join_names(texts)} {'holds' if len(texts) == 1 else 'hold'}"
@@ -334,7 +334,7 @@ def _tell_conditions(conclusion: Conclusion) -> str:
 # Sentences without a wish.
 
 
-def _tell_shapes(conclusion: Conclusion) -> list[str]:
+def _describe_shapes(conclusion: Conclusion) -> list[str]:
     """Describe each measure's curve along the main axis, and name its most important axis."""
     main = conclusion.main_axis
     told: list[str] = []
@@ -342,17 +342,17 @@ def _tell_shapes(conclusion: Conclusion) -> list[str]:
         parts = [
             part
             for name in conclusion.measures
-            if (part := _tell_shape(conclusion, conclusion.list_knees(conclusion.main, name)))
+            if (part := _describe_shape(conclusion, conclusion.list_knees(conclusion.main, name)))
         ]
         if parts:
             told.append(f"With more {main.name}, {join_names(parts)}.")
     else:
-        told.append(_tell_categories(conclusion))
-    told.append(_tell_shares(conclusion))
-    return [sentence for sentence in told if sentence] or [_tell_alike(conclusion)]
+        told.append(_describe_categories(conclusion))
+    told.append(_describe_shares(conclusion))
+    return [sentence for sentence in told if sentence] or [_describe_alike(conclusion)]
 
 
-def _tell_shape(conclusion: Conclusion, knees: Sequence[Knee]) -> str:
+def _describe_shape(conclusion: Conclusion, knees: Sequence[Knee]) -> str:
     """Describe a measure's curve along the main axis over all lines; empty where lines disagree."""
     if not knees:
         return ""
@@ -389,7 +389,7 @@ def _span(conclusion: Conclusion, settings: Iterable[int]) -> str:
     return f"{number if last.endswith(f' {unit}') else first} to {last}"
 
 
-def _tell_categories(conclusion: Conclusion) -> str:
+def _describe_categories(conclusion: Conclusion) -> str:
     """Name the category that is the best on most lines, for each measure."""
     main = conclusion.main_axis
     winners: dict[str, list[str]] = {}
@@ -418,7 +418,7 @@ def _tell_categories(conclusion: Conclusion) -> str:
     return f"Best {main.name}: {'; '.join(parts)}."
 
 
-def _tell_shares(conclusion: Conclusion) -> str:
+def _describe_shares(conclusion: Conclusion) -> str:
     """Name the axis that matters most for each measure; empty with only one axis."""
     dimensions = conclusion.grid.dimensions
     if sum(len(own.labels) > 1 for own in dimensions) < 2:
@@ -434,7 +434,7 @@ def _tell_shares(conclusion: Conclusion) -> str:
     return f"{capitalise('; '.join(parts))}." if parts else ""
 
 
-def _tell_alike(conclusion: Conclusion) -> str:
+def _describe_alike(conclusion: Conclusion) -> str:
     """Write the sentence for a sweep without differences; for a single setting, give its values."""
     if not conclusion.measures:
         return "Nothing was measured."

@@ -16,9 +16,9 @@ from headend.design.place import add_line, read_toml
 from headend.design.reading import read_factor, refuse_unknown, show_value
 from headend.design.seeds import choose_seeds
 from headend.errors import InputError, suggest
+from headend.scenario.file_access import FileAccess
 from headend.scenario.library import find_sweep
 from headend.scenario.modems import find_named
-from headend.scenario.reach import Reach
 from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import Source, write_overrides
 
@@ -69,10 +69,10 @@ class Sweep:
         return {**self.measures, **self.criteria.list_paths(self.measures)}
 
     @property
-    def reach(self) -> Reach:
+    def access(self) -> FileAccess:
         """From where its points read files: its own file's folder; additions, the current one."""
         folder = self.file.parent if self.file else Path()
-        return Reach(
+        return FileAccess(
             scenario=folder,
             writer=folder,
             typed=frozenset(f"{path}={value}" for path, value in self.design.added),

@@ -88,7 +88,7 @@ def tabulate_knees(conclusion: Conclusion) -> Table | None:
         dimension = grid.dimensions[knee.along]
         line = grid.name_place(knee.line[0], [knee.along], whole=True)
         place = f"{dimension.name}{f', at {line}' if line else ''}"
-        rows.append((knee.measure, place, _tell_knee(conclusion, knee)))
+        rows.append((knee.measure, place, _describe_knee(conclusion, knee)))
     return make_table(
         "measure",
         ("along", "what it does"),
@@ -100,7 +100,7 @@ def tabulate_knees(conclusion: Conclusion) -> Table | None:
     )
 
 
-def _tell_knee(conclusion: Conclusion, knee: Knee) -> str:
+def _describe_knee(conclusion: Conclusion, knee: Knee) -> str:
     labels = conclusion.grid.dimensions[knee.along].labels
     best, first, last = (
         labels[conclusion.grid.find_place(own)[knee.along]]

@@ -30,9 +30,9 @@ from headend.running.memory import Allowance, read_allowance
 from headend.running.notes import take_notes
 from headend.running.points import gather_points, join_frames, run_points
 from headend.scenario.conflicts import check_settings
+from headend.scenario.file_access import FileAccess, read_allowed
 from headend.scenario.library import find_scenario, refuse_standard_input
 from headend.scenario.modems import write_modems
-from headend.scenario.reach import Reach, read_allowed
 from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import (
     Source,
@@ -200,7 +200,7 @@ def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
     texts: dict[str, Text] = {}
     prepared: Prepared = []
     checked: dict[tuple[str, str], str] = {}
-    tell_source = functools.cache(functools.partial(_tell_source, chosen))
+    describe_source = functools.cache(functools.partial(_describe_source, chosen))
     for point in chosen.design.list_points():
         name = str(point.setting.scenario)
         if name not in texts:
@@ -217,7 +217,7 @@ def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
         except _SweepError:
             raise
         except InputError as error:
-            prepared.append((point, Failure(tell_source(str(error)))))
+            prepared.append((point, Failure(describe_source(str(error)))))
         else:
             prepared.append((point, job))
     refused = [item for _, item in prepared if isinstance(item, Failure)]
@@ -237,8 +237,8 @@ def _read_scenario(chosen: Sweep, source: Source) -> Text:
         if chosen.file and not isinstance(source, Mapping):
             _, path = find_scenario(str(source))
             if path not in list_scenarios().values():
-                _check_place(chosen.reach, path)
-        text = read_scenario(source, chosen.reach)
+                _check_place(chosen.access, path)
+        text = read_scenario(source, chosen.access)
     except InputError as error:
         raise InputError(_name_place(f"scenario: {error}", chosen)) from error
     if text.format == "toml" and is_sweep(text.content):
@@ -248,9 +248,9 @@ def _read_scenario(chosen: Sweep, source: Source) -> Text:
     return text
 
 
-def _check_place(reach: Reach, path: Path) -> None:
+def _check_place(access: FileAccess, path: Path) -> None:
     try:
-        reach.check(path, reach.scenario)
+        access.check(path, access.scenario)
     except InputError as error:
         raise InputError(f"{path} cannot be read: {error}") from error
 
@@ -308,7 +308,7 @@ def _point_to(chosen: Sweep, paths: Iterable[str], otherwise: str) -> str:
     return f"{chosen.file}, line {line}: " if line else otherwise
 
 
-def _tell_source(chosen: Sweep, message: str) -> str:
+def _describe_source(chosen: Sweep, message: str) -> str:
     """Name the place in the file that was written: to the engine, all that is changed is set."""
     if message.startswith(("measures.", "wish.")):
         return _name_place(message, chosen)

@@ -96,7 +96,7 @@ def _find_common_words(labels: Sequence[str]) -> str:
     return words if words and not words[0].isdigit() else ""
 
 
-def tell_lines(conclusion: Conclusion, bests: Sequence[Best]) -> str:
+def describe_lines(conclusion: Conclusion, bests: Sequence[Best]) -> str:
     """Name lines by their values on the other axes."""
     return join_labels(
         [_name_line(conclusion, best) for best in bests], list_ordered_lines(conclusion)

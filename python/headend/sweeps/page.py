@@ -52,13 +52,13 @@ def describe_sweep(result: SweepResult) -> Page:
             own = fold_long(table, MOST_OPEN, "rows")
             sections.append(Section("sections", [own], table.title))
     settings = tabulate_settings(result)
-    delta = f"; {tell_difference(result)}" if tell_difference(result) else ""
+    delta = f"; {describe_difference(result)}" if describe_difference(result) else ""
     told = (
         "Means over seeds with their 95 % intervals, as ± half the width or (from–to)"
         f"{delta}. Everything is in results.parquet (a row for each point, flow and metric) and"
         " summary.parquet."
     )
-    notes = text(told, *(f"{line}." for line in tell_valueless(result)), style="note")
+    notes = text(told, *(f"{line}." for line in describe_valueless(result)), style="note")
     every = [notes, fold_long(settings, MOST_OPEN, "settings")]
     return Page(
         sweep.title or sweep.name,
@@ -107,7 +107,7 @@ def tabulate_settings(result: SweepResult) -> Table:
     return Table(tuple(columns), tuple(rows), names[0])
 
 
-def tell_difference(result: SweepResult) -> str:
+def describe_difference(result: SweepResult) -> str:
     """Say what differences between settings are to; empty where there are none."""
     compared = result.sweep.compared
     if not compared or result.summary.is_empty():
@@ -149,7 +149,7 @@ def find_valueless(result: SweepResult) -> list[str]:
     return [name for name in result.sweep.named if name not in found]
 
 
-def tell_valueless(result: SweepResult) -> list[str]:
+def describe_valueless(result: SweepResult) -> list[str]:
     """Say of each measure without any value that it has none."""
     done = result.count_done()
     of = f"any of {done} points" if done > 1 else "the only point"

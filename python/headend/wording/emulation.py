@@ -85,7 +85,7 @@ def name_kind(result: Record) -> str:
     return KINDS.get(kind, kind) or SIMULATED
 
 
-def tell_kind(result: Record) -> str:
+def describe_kind(result: Record) -> str:
     """Say so where a run had real programs, as an aside; empty of a simulated run."""
     return name_kind(result) if _read(result) else ""
 
@@ -152,7 +152,7 @@ def list_programs(result: Record) -> list[tuple[str, str, str]]:
     ]
 
 
-def tell_real(result: Record) -> list[str]:
+def describe_real(result: Record) -> list[str]:
     """Say for each real host what ran there, how it ended, and what its flows got on this line."""
     findings = {finding.flow: finding for finding in judge_flows(result)}
     flows = result.manifest["scenario"].get("flow", {})
@@ -164,7 +164,7 @@ def tell_real(result: Record) -> list[str]:
     for host in map(str, _read(result).get("hosts") or {}):
         own = [name for name in findings if name == host or _name_host(flows, name) == host]
         got = [
-            f"{describe_experience(findings[name])}{_tell_counts(result, name)}"
+            f"{describe_experience(findings[name])}{_describe_counts(result, name)}"
             for name in own
             if findings[name].application == REAL
         ]
@@ -178,7 +178,7 @@ def _name_host(flows: Mapping[str, Any], name: str) -> str:
     return str(flows.get(name, {}).get("host", ""))
 
 
-def _tell_counts(result: Record, flow: str) -> str:
+def _describe_counts(result: Record, flow: str) -> str:
     """Say how many packets of a flow were dropped and marked, and what open loop leaves out."""
     import polars.selectors as cs
 
@@ -295,7 +295,7 @@ def list_ends(result: Record) -> list[Line]:
     ]
 
 
-def tell_source(result: Record) -> str:
+def describe_source(result: Record) -> str:
     """Say in a sentence how the run came about; empty of a simulated run."""
     emulation = _read(result)
     if not emulation:

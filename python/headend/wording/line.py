@@ -130,14 +130,14 @@ def full_waits_for_channel(fact: facts.WaitsForChannel) -> list[str]:
     return [cause, f"How long packets wait there depends on the queue itself. {advice}"]
 
 
-def _tell_collided(fact: facts.WaitsForGrants) -> str:
+def _describe_collided(fact: facts.WaitsForGrants) -> str:
     part = round(fact.collided / fact.requests, 2) if fact.requests else 0.0
     return f"{share(part)} of the modems' requests collide"
 
 
 def brief_waits_for_grants(fact: facts.WaitsForGrants) -> str:
     """Say how many of a link's requests collide."""
-    return f"packets wait upstream, where {_tell_collided(fact)}"
+    return f"packets wait upstream, where {_describe_collided(fact)}"
 
 
 def full_waits_for_grants(fact: facts.WaitsForGrants) -> list[str]:
@@ -164,14 +164,14 @@ def advise_on_contention(remedy: Remedy) -> str:
 
 def brief_several_causes(fact: facts.SeveralCauses) -> str:
     """Give the number of flows for each cause, the most frequent cause first."""
-    told = [_tell_group(fact, group) for group in fact.groups[:MOST_CAUSES]]
+    told = [_describe_group(fact, group) for group in fact.groups[:MOST_CAUSES]]
     rest = fact.unexplained + sum(group.count for group in fact.groups[MOST_CAUSES:])
     if rest:
         told.append(f"{rest} {'suffers' if rest == 1 else 'suffer'} for other reasons")
     return "; ".join(told)
 
 
-def _tell_group(fact: facts.SeveralCauses, group: CauseGroup) -> str:
+def _describe_group(fact: facts.SeveralCauses, group: CauseGroup) -> str:
     """Say how many flows wait or lose packets at one place; a single flow is named."""
     lost = sum(cause.is_lost for cause in group.causes) > group.count / 2
     if group.count == 1:
@@ -179,7 +179,7 @@ def _tell_group(fact: facts.SeveralCauses, group: CauseGroup) -> str:
     else:
         who = f"{group.count} {'lose packets' if lost else 'wait'}"
     if group.place is Place.CONTENTION:
-        return f"{who} upstream, where {_tell_collided(fact.contention[group.link])}"
+        return f"{who} upstream, where {_describe_collided(fact.contention[group.link])}"
     if group.place is Place.CHANNEL:
         return f"{who} {'before' if lost else 'for'} the full {group.direction}stream channel"
     if len(group.queues) == 1:
@@ -193,7 +193,7 @@ def full_collisions(fact: facts.Collisions) -> list[str]:
     for meeting in fact.meetings[:MOST_MEETINGS]:
         named = meeting.flows[:MOST_FLOWS]
         who = join_names(named) if len(named) > 1 else f"connections of {named[0]}"
-        costs = "; ".join(map(_tell_cost, meeting.costs))
+        costs = "; ".join(map(_describe_cost, meeting.costs))
         told.append(
             f"A hash put {who} into one queue of {fact.discipline}, for {share(meeting.share)} of"
             f" the packets of {named[0]}: they have one share of the line"
@@ -210,7 +210,7 @@ def full_collisions(fact: facts.Collisions) -> list[str]:
     return told
 
 
-def _tell_cost(cost: Cost) -> str:
+def _describe_cost(cost: Cost) -> str:
     write = rate if cost.is_rate else time
     told = join_names([f"{flow} {write(value)}" for flow, value in cost.values.items()])
     told += "" if cost.is_rate else " one way at the 99th percentile"

@@ -140,12 +140,12 @@ def check_words(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
 def check_reduced(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Compare how often the number of drops is half or more off, seed by seed."""
     coins = count_excursions(points, "independent")
-    decisions, found = [], [f"{_tell_excursions(points, 'independent')} with independent coins"]
+    decisions, found = [], [f"{_describe_excursions(points, 'independent')} with independent coins"]
     for drops in ("reached", "as many"):
         own = count_excursions(points, drops)
         gains = [other - share for other, share in zip(coins, own, strict=True)]
         decisions.append(decide_over_seeds(gains, low=0.0))
-        found.append(f"{_tell_excursions(points, drops)} {NAMES[drops]}")
+        found.append(f"{_describe_excursions(points, drops)} {NAMES[drops]}")
     return join_decisions(decisions, "; ".join(found))
 
 
@@ -155,7 +155,7 @@ def count_excursions(points: pl.DataFrame, drops: str) -> list[float]:
     return [float(_is_excursion(rows, drops).mean()) for rows in own]
 
 
-def _tell_excursions(points: pl.DataFrame, drops: str) -> str:
+def _describe_excursions(points: pl.DataFrame, drops: str) -> str:
     return (
         f"{_is_excursion(points, drops).mean():.2%} of windows (exact"
         f" {_exact_excursions(drops):.2%})"

@@ -180,7 +180,7 @@ def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     }
     finding = judge_range(found, limits, "ms", WHY_LATENCY.get(limits["queues"][0], ""))
     if len(found) != 1:
-        return tell_other(points, finding, lambda own: check_latency(own, limits))
+        return describe_other(points, finding, lambda own: check_latency(own, limits))
     cells = find_cells(points.filter(pl.col("queue").is_in(list(found))))
     by_rf = cells.group_by("rf", maintain_order=True).agg(pl.col("p90").mean())
     told = ", ".join(f"{rf} {p90:.0f}" for rf, p90 in by_rf.iter_rows())
@@ -260,10 +260,10 @@ def check_codel_dt(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult
     text = ", ".join(say(queue, values, "ms") for queue, values in found.items())
     decisions = [exceed(found[queue], found["codel-dt"]) for queue in ("codel", "pie")]
     finding = join_decisions(decisions, text, WHY_CODEL_DT)
-    return tell_other(points, finding, lambda own: check_codel_dt(own, _limits))
+    return describe_other(points, finding, lambda own: check_codel_dt(own, _limits))
 
 
-def tell_other(
+def describe_other(
     points: pl.DataFrame, finding: ClaimResult, check: Callable[[pl.DataFrame], ClaimResult]
 ) -> ClaimResult:
     """Add what is measured, and the verdict, for CoDel-DT with its published code's offset."""
@@ -306,13 +306,13 @@ def check_loss_order(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResul
     if len(queues) < len(limits["queues"]):
         return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     shares = {queue: list_losses(points, queue) for queue in queues}
-    text = ", ".join(f"{DISCIPLINES[queue]} {tell_share(own)}" for queue, own in shares.items())
+    text = ", ".join(f"{DISCIPLINES[queue]} {describe_share(own)}" for queue, own in shares.items())
     heavy = points.filter(load=TORRENTS)
     if not heavy.is_empty():
         apart = ", ".join(
             (
                 f"{DISCIPLINES[queue]}"
-                f" {tell_share(list_losses(points.filter(pl.col('load') != TORRENTS), queue))}"
+                f" {describe_share(list_losses(points.filter(pl.col('load') != TORRENTS), queue))}"
             )
             for queue in queues
         )
@@ -321,7 +321,7 @@ def check_loss_order(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResul
         exceed(shares[worse], shares[better]) for better, worse in itertools.pairwise(queues)
     ]
     finding = join_decisions(decisions, text, WHY_LOSS)
-    return tell_other(points, finding, lambda own: check_loss_order(own, limits))
+    return describe_other(points, finding, lambda own: check_loss_order(own, limits))
 
 
 def list_losses(points: pl.DataFrame, queue: str) -> list[float]:
@@ -329,7 +329,7 @@ def list_losses(points: pl.DataFrame, queue: str) -> list[float]:
     return [float(rows["lost"].sum()) / float(rows["sent"].sum()) for rows in split(points, queue)]
 
 
-def tell_share(values: Sequence[float]) -> str:
+def describe_share(values: Sequence[float]) -> str:
     """Write a small share's mean over the seeds, with its interval where there is one."""
     found = estimate_mean(values)
     half = "" if math.isnan(found.half) else f" ± {found.half:.1e}"

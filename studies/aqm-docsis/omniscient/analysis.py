@@ -33,21 +33,21 @@ def check_identical(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult
     dropped = int(rows["lost_codel"].sum())
     text = (
         f"{int(same.sum())} of {rows.height} runs the same; of {dropped} drops at most {apart}"
-        f" apart in a run; {_tell_others(points)}"
+        f" apart in a run; {_describe_others(points)}"
     )
     agrees = bool(same.all()) and apart <= limits["drops"]
-    why = "" if agrees else _tell_differences(rows.filter(~same))
+    why = "" if agrees else _describe_differences(rows.filter(~same))
     return ClaimResult(text, decide(agrees), why=why)
 
 
-def _tell_others(points: pl.DataFrame) -> str:
+def _describe_others(points: pl.DataFrame) -> str:
     """Give the median delay of the queue under each law, on average over the runs."""
     means = points.group_by("law", maintain_order=True).agg(pl.col("queue_p50").mean() / 1e6)
     told = ", ".join(f"{law} {mean:.2f} ms" for law, mean in means.iter_rows())
     return f"median queue delay: {told}"
 
 
-def _tell_differences(rows: pl.DataFrame) -> str:
+def _describe_differences(rows: pl.DataFrame) -> str:
     """Say in which runs the two differ, and by how much of the goodput."""
     told = ", ".join(
         (

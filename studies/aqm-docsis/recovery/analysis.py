@@ -40,7 +40,7 @@ def list_periods(points: pl.DataFrame, congestion: str) -> list[list[int]]:
     ]
 
 
-def tell_periods(periods: Sequence[Sequence[int]]) -> str:
+def describe_periods(periods: Sequence[Sequence[int]]) -> str:
     """Write from where to where they go, and how many there are."""
     every = list(itertools.chain(*periods))
     return f"{min(every)} to {max(every)} s over {len(every)} teeth"
@@ -52,7 +52,7 @@ def check_period(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     if not periods or not all(periods):
         return ClaimResult("no two bursts of losses", ClaimVerdict.UNTESTABLE)
     means = [sum(own) / len(own) for own in periods]
-    return decide_over_seeds(means, limits["least"], limits["most"]).tell(tell_periods(periods))
+    return decide_over_seeds(means, limits["least"], limits["most"]).tell(describe_periods(periods))
 
 
 def check_quicker(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
@@ -64,7 +64,7 @@ def check_quicker(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
         sum(slow) / len(slow) - sum(quick) / len(quick)
         for slow, quick in zip(reno, cubic, strict=True)
     ]
-    text = f"CUBIC {tell_periods(cubic)}, NewReno {tell_periods(reno)}"
+    text = f"CUBIC {describe_periods(cubic)}, NewReno {describe_periods(reno)}"
     return decide_over_seeds(gains, low=0.0).tell(text)
 
 

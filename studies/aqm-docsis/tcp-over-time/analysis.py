@@ -91,11 +91,11 @@ def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
             text += f"; {SENDERS[sender]}: {tell(find_spreads(others))}"
     decision = decide_over_seeds(spreads, high=limits["within"])
     return decision.tell(
-        text, "" if decision.verdict is ClaimVerdict.REPRODUCED else tell_window(points, limits)
+        text, "" if decision.verdict is ClaimVerdict.REPRODUCED else describe_window(points, limits)
     )
 
 
-def tell_window(points: pl.DataFrame, limits: dict[str, Any]) -> str:
+def describe_window(points: pl.DataFrame, limits: dict[str, Any]) -> str:
     """Write what the receive window alone changes over a distance."""
     speed = limits.get("speed", "speed_10s")
     seconds = speed.removeprefix("speed_").removesuffix("s")
@@ -183,7 +183,9 @@ def check_stretches(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult
         decide_lead(better, own, limits["within"])
         for (better, _, _), own in zip(limits["stretches"], leads, strict=True)
     ]
-    return join_decisions(decisions, tell_leads(points, limits, leads), tell_window(points, limits))
+    return join_decisions(
+        decisions, describe_leads(points, limits, leads), describe_window(points, limits)
+    )
 
 
 def check_inferior(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
@@ -192,7 +194,7 @@ def check_inferior(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     if not leads:
         return ClaimResult("not run", ClaimVerdict.UNTESTABLE)
     decisions = [decide_lead("codel-dt", leads[0], limits["within"])]
-    text = tell_leads(points, limits, leads)
+    text = describe_leads(points, limits, leads)
     for rtt_ms in limits["shorter"]:
         others = compare_stretches(points, {**limits, "rtt_ms": rtt_ms})
         if not others or len(others[0]) != len(leads[0]):
@@ -200,10 +202,10 @@ def check_inferior(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
         further = [own - other for own, other in zip(leads[0], others[0], strict=True)]
         decisions.append(decide_over_seeds(further, high=0.0))
         text += f". Over {rtt_ms} ms: {write_leads(others, limits)}"
-    return join_decisions(decisions, text, tell_window(points, limits))
+    return join_decisions(decisions, text, describe_window(points, limits))
 
 
-def tell_leads(
+def describe_leads(
     points: pl.DataFrame, limits: dict[str, Any], leads: Sequence[Sequence[float]]
 ) -> str:
     """Write PIE's leads, those of the draft's PIE, and those with the other senders."""

@@ -78,7 +78,7 @@ def vary(rows: pl.DataFrame, unit: str) -> float:
     return min(float(held.std() or 0) / float(held.mean()) for held in amounts)  # type: ignore[arg-type]
 
 
-def tell_unit(rows: pl.DataFrame) -> list[str]:
+def describe_unit(rows: pl.DataFrame) -> list[str]:
     """List the units, that of which the full buffer holds the most constant amount first."""
     return sorted(list_units(), key=lambda unit: vary(rows, unit))
 
@@ -87,7 +87,7 @@ def check_unit(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Tell each modem's unit."""
     found, agrees = [], True
     for counts, rows in _split(points):
-        first, second, *_ = tell_unit(rows)
+        first, second, *_ = describe_unit(rows)
         agrees &= first == counts
         apart = " and ".join(
             f"{format_quantity(vary(rows, unit), 'ratio')} ({unit})" for unit in (first, second)

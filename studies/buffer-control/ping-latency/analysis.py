@@ -102,7 +102,7 @@ def check_ten(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
         for row in above.sort("buffer_kib").iter_rows(named=True)
     )
     text = f"{rows.height - below.height} of {rows.height} points above the line"
-    why = f"above it {by_size}. {FEW_PACKETS}{_tell_ten(points)}" if below.height else ""
+    why = f"above it {by_size}. {FEW_PACKETS}{_describe_ten(points)}" if below.height else ""
     return ClaimResult(text, decide(below.is_empty()), why=why)
 
 
@@ -286,7 +286,7 @@ def _find_largest(rows: pl.DataFrame) -> int | None:
     return sizes[-1] if sizes else None
 
 
-def _tell_ten(points: pl.DataFrame) -> str:
+def _describe_ten(points: pl.DataFrame) -> str:
     """Say what ten uploads give where forty were tried, and where the line is there."""
     rows = tabulate(points).filter(
         pl.col("congestion") == TEN,

@@ -81,7 +81,7 @@ def check_targets(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
         f"{target or 'no'} KiB for {limits['published_kib'][str(rate)]} at {rate} Mb/s"
         for rate, target in derived.items()
     )
-    why = _tell_ranges(points, limits["full"])
+    why = _describe_ranges(points, limits["full"])
     tested = points.filter(pl.col("buffer_kib") >= LEAST_TESTED_KIB)
     if tested.height < points.height:
         targets, tops = derive(tested, limits["full"]), find_tops(tested)
@@ -163,7 +163,7 @@ def _list(targets: dict[int, int | None]) -> str:
     )
 
 
-def _tell_ranges(points: pl.DataFrame, full: float) -> str:
+def _describe_ranges(points: pl.DataFrame, full: float) -> str:
     """Say which buffers meet each condition at each rate."""
     told = []
     for rate, rows in _split(tabulate(points)):

@@ -97,7 +97,7 @@ def check_best(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     for added, rows in _split(points, "added_ms"):
         best = find_best(rows)
         found.append(f"{_list(best)} with {added} ms added")
-        told.append(f"{_tell_leads(find_leads(rows))} with {added} ms added")
+        told.append(f"{_describe_leads(find_leads(rows))} with {added} ms added")
         agrees &= not set(best).isdisjoint(limits["best_kib"])
     why = (
         f"below the best, with the standard error of ten calls, and lost or late: {'; '.join(told)}"
@@ -220,7 +220,7 @@ def check_time_outs(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult
             f" (set up in {middle / 1e3:.2f} s at the median, {longest:.2f} s at the longest)"
         )
         agrees &= failed > 0
-    why = "" if agrees else _tell_timer(rows, longest)
+    why = "" if agrees else _describe_timer(rows, longest)
     return ClaimResult("; ".join(found), decide(agrees), why=why)
 
 
@@ -338,7 +338,7 @@ def draw_set_up(points: pl.DataFrame) -> list[Panel]:
     return [Panel("", vl.layer(chart, mark_across(32, "SIP gives up", near_left=True)))]
 
 
-def _tell_timer(rows: pl.DataFrame, longest: float) -> str:
+def _describe_timer(rows: pl.DataFrame, longest: float) -> str:
     """Say what a tester would have to wait for, and what it would not have completed then."""
     others = rows.filter(pl.col("rate_mbps") == rows["rate_mbps"].min())
     beyond = others.filter(pl.col("set_up") / 1e3 > longest)
@@ -385,7 +385,7 @@ def _list(sizes: list[int]) -> str:
     return f"{' = '.join(map(str, sizes))} KiB"
 
 
-def _tell_leads(leads: pl.DataFrame) -> str:
+def _describe_leads(leads: pl.DataFrame) -> str:
     return ", ".join(
         f"{row['buffer_kib']} KiB {row['lead']:.3f} ± {row['error']:.3f} ({row['missed']:.1%})"
         for row in leads.iter_rows(named=True)

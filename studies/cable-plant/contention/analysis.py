@@ -120,12 +120,12 @@ def check_saturated(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult
             ". One MAP answers all who asked before it, and their windows begin at the same"
             f" opportunity: those who draw from {worst['window']} never use the rest of the"
             f" {OPPORTUNITIES_PER_MAP} before the next MAP, and meet more often than independent"
-            f" modems would{_tell_shorter(points, limits['windows'])}"
+            f" modems would{_describe_shorter(points, limits['windows'])}"
         )
     return ClaimResult(text, decide(far == 0), why=why)
 
 
-def _tell_shorter(points: pl.DataFrame, windows: list[int]) -> str:
+def _describe_shorter(points: pl.DataFrame, windows: list[int]) -> str:
     """Say how far off the same is with MAPs twice as often and half the opportunities each."""
     rows = predict(points, SHORTER).filter(pl.col("window").is_in(windows))
     if rows.is_empty():

@@ -106,7 +106,7 @@ def check_collapse(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     left = [late / early for early, late in zip(before, now, strict=True)]
     decision = decide_over_seeds(left, high=limits["most"])
     text = f"from {np.mean(before):.0f} to {np.mean(now):.0f} kB/s: {decision.mean:.0%}"
-    why = _tell_varied(points, ["RED"], "tcp_kbps", "{:.0f} kB/s")
+    why = _describe_varied(points, ["RED"], "tcp_kbps", "{:.0f} kB/s")
     return decision.tell(text, why)
 
 
@@ -152,7 +152,7 @@ def check_throughput(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResul
     orders = {choice: _outdo(points, queue, column, *choice) for choice in choices}
     finding = join_decisions(orders["FRED", "blast"], _list(found, form))
     losses, only = _gather(points, (queue, OTHER), "loss"), values(points, OTHER, column)
-    parts = [_tell_order(orders)]
+    parts = [_describe_order(orders)]
     if finding.verdict is ClaimVerdict.DIFFERS and only.size and only.mean() > found["FRED"].mean():
         lost, spared = (own.mean() for own in losses.values())
         cause = (
@@ -181,7 +181,7 @@ def check_latency(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     parts = [cause] if is_cause and finding.verdict is ClaimVerdict.DIFFERS else []
     beside = (OTHER, ARRIVALS, FOUR, TWO, LIN)
     parts += [text] if (text := _list(_gather(points, beside, column), form)) else []
-    parts.append(_tell_same(points, limits["queue"], column, finding.verdict))
+    parts.append(_describe_same(points, limits["queue"], column, finding.verdict))
     return replace(finding, why=". ".join(part for part in parts if part))
 
 
@@ -352,7 +352,7 @@ def _outdo(points: pl.DataFrame, queue: str, column: str, fred: str, part: str) 
     return [_exceed(own, other) for other in others]
 
 
-def _tell_order(orders: dict[tuple[str, str], list[Decision]]) -> str:
+def _describe_order(orders: dict[tuple[str, str], list[Decision]]) -> str:
     """Say how far ahead of FRED CBT is by each choice, the decision against FRED being the last."""
     texts = [
         f"{order[-1].mean:+.0f} ({fred if part == 'blast' else f'{fred}, {VARIED[part]}'})"
@@ -362,7 +362,7 @@ def _tell_order(orders: dict[tuple[str, str], list[Decision]]) -> str:
     return f"CBT over FRED, kbit/s, by what the paper leaves open: {', '.join(texts)}"
 
 
-def _tell_same(points: pl.DataFrame, queue: str, column: str, verdict: ClaimVerdict) -> str:
+def _describe_same(points: pl.DataFrame, queue: str, column: str, verdict: ClaimVerdict) -> str:
     """Say with which flows a discipline's measure is smaller than RED's and FRED's."""
     same = []
     for part, words in VARIED.items():
@@ -374,7 +374,7 @@ def _tell_same(points: pl.DataFrame, queue: str, column: str, verdict: ClaimVerd
     return f"The same with {', '.join(same)}" if same else ""
 
 
-def _tell_varied(points: pl.DataFrame, queues: Sequence[str], column: str, form: str) -> str:
+def _describe_varied(points: pl.DataFrame, queues: Sequence[str], column: str, form: str) -> str:
     """Say what becomes of a measure with each thing that the paper leaves open."""
     texts = []
     for part, words in VARIED.items():

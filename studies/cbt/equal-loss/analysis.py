@@ -50,7 +50,7 @@ def check_equal(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
 
 def check_fred(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
     """Look at whom FRED drops."""
-    text, is_spared = tell_losses(points, "fred")
+    text, is_spared = describe_losses(points, "fred")
     if is_spared:
         return ClaimResult(text, decide(agrees=True))
     why = (
@@ -59,11 +59,11 @@ def check_fred(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResult:
         " (`many_flows`), which then lets a flow with less than two packets in, it loses none"
     )
     if LIN in points["queue"].unique():
-        why += f". By Lin and Morris's rules {tell_losses(points, LIN)[0]}"
+        why += f". By Lin and Morris's rules {describe_losses(points, LIN)[0]}"
     return ClaimResult(text, decide(agrees=False), why=why)
 
 
-def tell_losses(points: pl.DataFrame, queue: str) -> tuple[str, bool]:
+def describe_losses(points: pl.DataFrame, queue: str) -> tuple[str, bool]:
     """Say what both flows lose, and whether the large one alone does."""
     flows = sum_flows(points, queue)
     large, little = flows["large"][0], flows["little"][0]

@@ -15,9 +15,9 @@ from ..alpha import (
     FRAME,
     PACKET,
     average_seeds,
+    describe_alpha,
     draw_totals,
     find_needed,
-    tell_alpha,
 )
 
 #: Of the scenario, bit/s.
@@ -137,7 +137,7 @@ def _tell_queues(points: pl.DataFrame, flows: int, alpha: float) -> str:
 def _tell(points: pl.DataFrame, found: dict[tuple[str, int], float | None], flows: int) -> str:
     most = points["alpha"].to_numpy().max()
     lines = points["line"].unique(maintain_order=True)
-    parts = [f"{line}: {tell_alpha(found[line, flows])}" for line in lines]
+    parts = [f"{line}: {describe_alpha(found[line, flows])}" for line in lines]
     return (
         f"{flows} flow{'s' if flows > 1 else ''} (a dash: more than {most:g}): {'; '.join(parts)}"
     )

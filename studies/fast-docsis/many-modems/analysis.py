@@ -17,10 +17,10 @@ from ..alpha import (
     PACKET,
     alpha_axis,
     average_seeds,
+    describe_alpha,
     draw_totals,
     find_needed,
     judge_trend,
-    tell_alpha,
 )
 
 #: Of the scenario, bit/s: what a modem has, or all share.
@@ -173,4 +173,4 @@ def _draw_throughput(points: pl.DataFrame, flows: int) -> list[Panel]:
 
 
 def _list_alphas(found: dict[int, float | None]) -> str:
-    return ", ".join(f"{tell_alpha(alpha)} ({n})" for n, alpha in found.items())
+    return ", ".join(f"{describe_alpha(alpha)} ({n})" for n, alpha in found.items())

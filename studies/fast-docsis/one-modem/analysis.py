@@ -18,11 +18,11 @@ from ..alpha import (
     PACKET_MS,
     alpha_axis,
     average_seeds,
+    describe_alpha,
     draw_totals,
     find_lossy,
     find_needed,
     judge_trend,
-    tell_alpha,
 )
 
 #: Of the scenario: bit/s of the lines, and what they carry of IP packets at most.
@@ -73,7 +73,7 @@ def check_needed(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     parts.append(_list_alphas("simple link", needed(points, limits["full"], "simple"), published))
     slow = needed(points, limits["full"], "slow requests")
     each = _list_alphas("need", slow, published)
-    totals = ", ".join(tell_alpha(a if a is None else n * a) for n, a in slow.items())
+    totals = ", ".join(describe_alpha(a if a is None else n * a) for n, a in slow.items())
     why = (
         "a modem that is alone on its channel and contends with a window of one opportunity sends"
         " acknowledgements as fast as they are due, and FAST sees little queueing. With one request"
@@ -118,7 +118,7 @@ def check_loss_order(points: pl.DataFrame, _limits: dict[str, Any]) -> ClaimResu
     """Look at the first α with losses."""
     first = _first_lossy(points)
     agrees = None not in first.values() and len(set(first.values())) == len(first) > 1
-    text = ", ".join(f"{tell_alpha(alpha)} ({n})" for n, alpha in first.items())
+    text = ", ".join(f"{describe_alpha(alpha)} ({n})" for n, alpha in first.items())
     return ClaimResult(f"first α with losses, by flows: {text}", decide(agrees))
 
 
@@ -131,7 +131,7 @@ def check_loss_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResu
         at = int(np.searchsorted(tried, places / flows))
         around = tried[max(0, at - 2) : at + 2]
         agrees &= alpha is not None and bool(around[0] <= alpha <= around[-1])
-        texts.append(f"{tell_alpha(alpha)} ({flows}: {places / flows:.0f})")
+        texts.append(f"{describe_alpha(alpha)} ({flows}: {places / flows:.0f})")
     return ClaimResult("first α with losses (flows: derived): " + ", ".join(texts), decide(agrees))
 
 
@@ -229,4 +229,4 @@ def _first_lossy(points: pl.DataFrame) -> dict[int, float | None]:
 
 
 def _list_alphas(name: str, found: dict[int, float | None], published: dict[int, float]) -> str:
-    return f"{name} " + ", ".join(f"{tell_alpha(found.get(n))} ({n})" for n in published)
+    return f"{name} " + ", ".join(f"{describe_alpha(found.get(n))} ({n})" for n in published)

@@ -21,6 +21,8 @@ from ..sizes import (
     Decisions,
     compare_sizes,
     compute_drain,
+    describe_sizes,
+    describe_ties,
     draw_sizes,
     find_size,
     hold_full,
@@ -28,8 +30,6 @@ from ..sizes import (
     is_within,
     list_ties,
     read_size,
-    tell_sizes,
-    tell_ties,
 )
 
 #: What an operator would ask.
@@ -59,8 +59,8 @@ def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the recommended buffers against Table 2."""
     decisions = decide_case(points, limits["case"])
     why = (
-        f"the smallest of those that tie is recommended: {tell_ties(decisions)}; REC-T2.cause-ties"
-        " tests it"
+        f"the smallest of those that tie is recommended: {describe_ties(decisions)};"
+        " REC-T2.cause-ties tests it"
     )
     return hold_sizes(
         decisions, lambda size, rate: is_within(size, TABLE_2[rate], limits["factor"]), why
@@ -82,7 +82,8 @@ def check_peak(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     expect = tuple(limits.get("expect", ()))
     request = replace(REQUEST, people=people, expect=expect, prefer="most call.mos.mean")
     decisions = decide_case(points, limits["case"], request)
-    why = f"scores within 0.1 tie, and the smallest of these is recommended: {tell_ties(decisions)}"
+    ties = describe_ties(decisions)
+    why = f"scores within 0.1 tie, and the smallest of these is recommended: {ties}"
     return hold_sizes(
         decisions,
         lambda size, rate: is_within(size, TABLE_2[rate], limits["factor"]),
@@ -103,7 +104,7 @@ def check_far(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
         and abs(steps.index(one) - steps.index(other)) <= limits["steps"]
         for one, other in pairs
     )
-    measured = f"{tell_sizes(far)}; for {tell_sizes(near)}"
+    measured = f"{describe_sizes(far)}; for {describe_sizes(near)}"
     return ClaimResult(measured, decide(kept >= limits["least"]))
 
 
@@ -138,7 +139,7 @@ def check_drain(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
 def check_larger(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold that one case gets larger buffers than another."""
     one, other = (decide_case(points, limits[key]) for key in ("case", "other"))
-    why = f"only the largest that ties changes: {tell_ties(one)}; for {tell_ties(other)}"
+    why = f"only the largest that ties changes: {describe_ties(one)}; for {describe_ties(other)}"
     return compare_sizes(one, other, limits["least"], why)
 
 

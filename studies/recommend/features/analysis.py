@@ -23,13 +23,13 @@ from ..asking import make_tier, name_setting, recommend
 from ..sizes import (
     TABLE_2,
     Decisions,
+    describe_choice,
+    describe_sizes,
+    describe_ties,
     draw_sizes,
     find_size,
     hold_sizes,
     is_within,
-    tell_choice,
-    tell_sizes,
-    tell_ties,
 )
 
 #: The upstream rates of the tiers, in Mbit/s.
@@ -76,7 +76,7 @@ def check_choice(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
         "the call fails behind an AQM with a telephone that holds packets back for 40 ms; with one"
         " of 60 ms it is AQM (REC-AQM.cause-choice)"
     )
-    return _hold(decisions, tell_choice, accept, why)
+    return _hold(decisions, describe_choice, accept, why)
 
 
 def check_tuning(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
@@ -187,7 +187,7 @@ def check_low_latency(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResu
     why = "; ".join(
         f"at {rate} Mbit/s {_explain(own)}" for rate, own in decisions.items() if not accept(own)
     )
-    return _hold(decisions, tell_choice, accept, why)
+    return _hold(decisions, describe_choice, accept, why)
 
 
 def check_call_and_game(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
@@ -231,10 +231,10 @@ def check_table(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
         _decide_buffers(points, case)
         for case in (limits["case"], *(own for own in CASES if own != limits["case"]))
     )
-    why = f"of those that tie, the smallest is recommended: {tell_ties(decisions)}"
+    why = f"of those that tie, the smallest is recommended: {describe_ties(decisions)}"
     for case, own in zip((own for own in CASES if own != limits["case"]), others, strict=True):
         if own:
-            why += f"; with a {CASES[case]} {tell_sizes(own)}"
+            why += f"; with a {CASES[case]} {describe_sizes(own)}"
     return hold_sizes(
         decisions, lambda size, rate: is_within(size, TABLE_2[rate], limits["factor"]), why
     )

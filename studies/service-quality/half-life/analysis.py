@@ -22,6 +22,8 @@ from ..hotspot import (
     RECKONED,
     SIMULATED,
     compare_bound,
+    describe_bound,
+    describe_price,
     draw_lost,
     find_busy,
     judge_range,
@@ -29,8 +31,6 @@ from ..hotspot import (
     read_lost,
     reckon_lost,
     tabulate_lost,
-    tell_bound,
-    tell_price,
 )
 
 #: The figure's players.
@@ -73,7 +73,7 @@ def check_simulated(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult
     if announced:
         value = sum(announced) / len(announced)
         why = (
-            f"{tell_price(describe_half_life('childm'))}. With RTS before every frame and 42 B"
+            f"{describe_price(describe_half_life('childm'))}. With RTS before every frame and 42 B"
             f" around each packet, as in the calculation, it is {value:.2f} Mb/s (childm)"
         )
     if delayed := list_lost(points, limits["players"], game="delayed"):
@@ -107,16 +107,17 @@ def check_bound(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     decisions = [one for decisions in found.values() for one in decisions.values()]
     if not decisions:
         return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
-    text = "; ".join(f"{name} {tell_bound(one)}" for name, one in found.items() if one)
+    text = "; ".join(f"{name} {describe_bound(one)}" for name, one in found.items() if one)
     announced = compare_bound(points, partial(find_share, "childm"), game="announced")
     why = ""
     if announced:
         why = (
-            f"{tell_price(describe_half_life('childm'))}. With RTS before every frame and 42 B"
-            f" around each packet, as in the calculation, it is on childm {tell_bound(announced)}"
+            f"{describe_price(describe_half_life('childm'))}. With RTS before every frame and 42 B"
+            f" around each packet, as in the calculation, it is on childm"
+            f" {describe_bound(announced)}"
         )
     if delayed := compare_bound(points, partial(find_share, "childm"), game="delayed"):
-        why += f"; and with an acknowledgement for every second segment {tell_bound(delayed)}"
+        why += f"; and with an acknowledgement for every second segment {describe_bound(delayed)}"
     return join_decisions(decisions, text, why)
 
 

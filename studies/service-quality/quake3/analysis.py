@@ -17,6 +17,8 @@ from ..hotspot import (
     PRINTED,
     SIMULATED,
     compare_bound,
+    describe_bound,
+    describe_price,
     draw_lost,
     find_busy,
     judge_range,
@@ -24,8 +26,6 @@ from ..hotspot import (
     read_lost,
     reckon_lost,
     tabulate_lost,
-    tell_bound,
-    tell_price,
 )
 
 if TYPE_CHECKING:
@@ -74,15 +74,15 @@ def check_bound(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
         return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
     printed = compare_bound(points, find_printed_busy, frames="plain")
     announced = compare_bound(points, find_corrected_busy, frames="announced")
-    text = f"{tell_bound(plain)} (as printed {tell_bound(printed)})"
+    text = f"{describe_bound(plain)} (as printed {describe_bound(printed)})"
     why = ""
     if announced:
         why = (
-            f"{tell_price(describe_quake3(2))}. With RTS before every frame and 42 B around each"
-            f" packet, as in the calculation, it is {tell_bound(announced)}"
+            f"{describe_price(describe_quake3(2))}. With RTS before every frame and 42 B around"
+            f" each packet, as in the calculation, it is {describe_bound(announced)}"
         )
     if delayed := compare_bound(points, find_corrected_busy, frames="delayed"):
-        why += f"; and with an acknowledgement for every second segment {tell_bound(delayed)}"
+        why += f"; and with an acknowledgement for every second segment {describe_bound(delayed)}"
     return join_decisions(plain.values(), text, why)
 
 

@@ -77,7 +77,7 @@ def is_within(value: float, bounds: Range) -> bool:
     return bool(bounds[0] <= value <= bounds[1])
 
 
-def tell_values(values: Sequence[float], digits: int) -> str:
+def describe_values(values: Sequence[float], digits: int) -> str:
     """Write the values of all packet sizes."""
     return ", ".join(f"{value:.{digits}f}" for value in values)
 
@@ -113,7 +113,7 @@ def judge_sizes(
     nearest = sorted(distances, key=lambda choice: distances[choice])[:3]
     told = list(dict.fromkeys([BASE, *nearest])) if BASE in values else nearest
     text = "; ".join(
-        f"{choice}: {tell_values(list(values[choice].values()), digits)}" for choice in told
+        f"{choice}: {describe_values(list(values[choice].values()), digits)}" for choice in told
     )
     return ClaimResult(text, decide(bool(agreeing)), why=_name(agreeing, len(values)))
 

@@ -52,7 +52,7 @@ def check_share(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     for rival, queue in itertools.product(limits.get("rivals", ["cubic"]), limits["queues"]):
         if values := take(points, "share", limits["control"], rival, queue=queue):
             found[f"{queue}, beside {rival}"] = decide_over_seeds(values, low, high)
-    return tell_decisions(found)
+    return describe_decisions(found)
 
 
 def give_bounds(limits: dict[str, Any]) -> tuple[float, float]:
@@ -79,7 +79,7 @@ def check_falling(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
         ):
             falls = [before - after for before, after in zip(short, long, strict=True)]
             found[f"less through {longer}, beside {rival}"] = decide_over_seeds(falls, low=0.0)
-    return tell_decisions(found)
+    return describe_decisions(found)
 
 
 def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
@@ -96,10 +96,10 @@ def check_alike(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     least = min(found, key=lambda name: found[name].mean)
     agreeing = sum(cell.verdict is ClaimVerdict.REPRODUCED for cell in found.values())
     text = f"{agreeing} of {len(found)} cells, the least {found[least].mean:.3f} ({least})"
-    return dataclasses.replace(tell_decisions(found), measured=text)
+    return dataclasses.replace(describe_decisions(found), measured=text)
 
 
-def tell_decisions(found: dict[str, Decision]) -> ClaimResult:
+def describe_decisions(found: dict[str, Decision]) -> ClaimResult:
     """Make one finding of several decisions: differing if one is, or undecided if one is.
 
     Parameters

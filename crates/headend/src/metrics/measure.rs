@@ -41,7 +41,7 @@ pub struct Kind {
     /// The name of the unit where values are plain numbers.
     pub scale: &'static str,
     /// Whether more is better.
-    pub is_rising: bool,
+    pub higher_is_better: bool,
     /// The least and the largest possible value, where they are not those of the unit.
     pub range: Option<(f64, f64)>,
     /// Whether it has one value for each scoring period.
@@ -70,7 +70,7 @@ impl Kind {
             unit,
             what,
             scale: "",
-            is_rising: matches!(unit, Unit::Rate),
+            higher_is_better: matches!(unit, Unit::Rate),
             range: None,
             is_periodic: false,
             is_beside_delay: false,
@@ -206,9 +206,9 @@ mod tests {
 
     #[test]
     fn of_rates_more_is_better_and_of_all_else_less_unless_it_is_said() {
-        assert!(Kind::new("rate", Unit::Rate, "").is_rising);
+        assert!(Kind::new("rate", Unit::Rate, "").higher_is_better);
         for unit in [Unit::Number, Unit::PerMinute, Unit::Share, Unit::Time] {
-            assert!(!Kind::new("other", unit, "").is_rising);
+            assert!(!Kind::new("other", unit, "").higher_is_better);
         }
     }
 }

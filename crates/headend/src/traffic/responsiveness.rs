@@ -112,7 +112,7 @@ impl Default for Config {
 /// One sample for each test and direction; NaN if no probe of some kind was answered.
 static RPM: measure::Kind = measure::Kind {
     scale: "round trips/min",
-    is_rising: true,
+    higher_is_better: true,
     place: 60,
     compared_by: &[("round trips per minute", "p50")],
     ..measure::Kind::new(
@@ -124,7 +124,7 @@ static RPM: measure::Kind = measure::Kind {
 
 /// One sample for each test and direction: 0 (low), 1 (medium), 2 (high).
 static RPM_CONFIDENCE: measure::Kind = measure::Kind {
-    is_rising: true,
+    higher_is_better: true,
     range: Some((0.0, 2.0)),
     ..measure::Kind::new(
         "rpm_confidence",

@@ -37,7 +37,7 @@ def aqm_is_off(flow: ServiceFlow) -> Iterator[Found]:
     costs_little = buffer is not None and buffer.delay is not None and buffer.delay <= LITTLE
     yield Found(
         aqm.paths[0],
-        f"The AQM of the {flow.name} is off ({aqm.switches}). {_tell_cost(flow)}",
+        f"The AQM of the {flow.name} is off ({aqm.switches}). {_describe_cost(flow)}",
         aqm.advice,
         severity="note" if costs_little else "warning",
     )
@@ -191,7 +191,7 @@ def histogram_is_unordered(flow: ServiceFlow) -> Iterator[Found]:
         )
 
 
-def _tell_cost(flow: ServiceFlow) -> str:
+def _describe_cost(flow: ServiceFlow) -> str:
     load, buffer, kept = flow.load, flow.buffer, write_time(flow.aqm.target)
     if buffer is None or buffer.delay is None:
         return f"The delay beside each {load} is that of a full buffer, in place of about {kept}."

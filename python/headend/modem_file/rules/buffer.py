@@ -101,9 +101,9 @@ def buffer_is_long(flow: ServiceFlow) -> Iterator[Found]:
         path,
         " ".join(
             (
-                _tell_size(flow, buffer, is_low_latency=flow.is_low_latency),
-                _tell_delay(buffer),
-                _tell_cost(flow),
+                _describe_size(flow, buffer, is_low_latency=flow.is_low_latency),
+                _describe_delay(buffer),
+                _describe_cost(flow),
             )
         ),
         _advise(flow, buffer),
@@ -185,7 +185,7 @@ def _weigh(delay: float, buffer: Buffer, aqm: Aqm) -> Severity | None:
     return "note" if aqm.state == "unsaid" and delay > LONG and buffer.path else None
 
 
-def _tell_size(flow: ServiceFlow, buffer: Buffer, *, is_low_latency: bool) -> str:
+def _describe_size(flow: ServiceFlow, buffer: Buffer, *, is_low_latency: bool) -> str:
     size = write_size(buffer.size)
     if buffer.path is None:
         how = (
@@ -203,7 +203,7 @@ def _tell_size(flow: ServiceFlow, buffer: Buffer, *, is_low_latency: bool) -> st
     return f"The {what} buffer of the {flow.name} is {size}."
 
 
-def _tell_delay(buffer: Buffer) -> str:
+def _describe_delay(buffer: Buffer) -> str:
     rate = write_rate(buffer.rate or 0)
     told = f"When it is full, a packet waits {write_time(buffer.delay or 0)} at {rate}"
     if buffer.peak and buffer.peak_delay:
@@ -213,7 +213,7 @@ def _tell_delay(buffer: Buffer) -> str:
     return f"{told}."
 
 
-def _tell_cost(flow: ServiceFlow) -> str:
+def _describe_cost(flow: ServiceFlow) -> str:
     load, aqm, kept = flow.load, flow.aqm, write_time(flow.aqm.target)
     if aqm.state == "off":
         return (

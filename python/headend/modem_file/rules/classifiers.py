@@ -136,8 +136,8 @@ def flow_gets_nothing(settings: Settings) -> Iterator[Found]:
                 continue
             yield Found(
                 flow.path,
-                f"No classifier sends packets to the {flow.name}{_tell_scheduling(flow)}; packets"
-                " that no classifier takes go to the first flow.",
+                f"No classifier sends packets to the {flow.name}{_describe_scheduling(flow)};"
+                " packets that no classifier takes go to the first flow.",
                 f"Add a classifier with {'22' if direction == 'up' else '23'}.3 ="
                 f" {flow.reference.value}, or remove the flow.",
                 severity="warning" if is_special else "note",
@@ -156,12 +156,12 @@ def _name_target(one: Classifier, known: list[str], settings: Settings) -> str:
         return _one_of(known)
     flow = waiting[0]
     return (
-        f"{waiting[0].reference.value}{_tell_scheduling(flow)}, to which no classifier sends"
+        f"{waiting[0].reference.value}{_describe_scheduling(flow)}, to which no classifier sends"
         " packets"
     )
 
 
-def _tell_scheduling(flow: ServiceFlow) -> str:
+def _describe_scheduling(flow: ServiceFlow) -> str:
     """Say the scheduling type of a flow that has one of its own."""
     kind = flow.scheduling
     return f" ({SCHEDULING[kind.value]})" if kind and kind.value in _SPECIAL else ""

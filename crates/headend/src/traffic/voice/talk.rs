@@ -12,7 +12,7 @@ use crate::traffic::{AppContext, Direction};
 /// One sample for each scoring period: the mean opinion score.
 pub(super) static MOS: Kind = Kind {
     scale: "MOS",
-    is_rising: true,
+    higher_is_better: true,
     range: Some((1.0, 4.5)),
     is_periodic: true,
     felt: Felt::AtOnce,

@@ -11,7 +11,7 @@ from headend.errors import InputError, refuse_argument, refuse_unwritable, take_
 
 
 @dataclass(frozen=True)
-class Reach:
+class FileAccess:
     """Where a scenario's files are looked for. Links are followed as far as they stay inside."""
 
     #: The folder of the scenario: for the files that its text names.
@@ -61,7 +61,7 @@ class Reach:
 
 
 #: From the folder where the program runs, and no others.
-HERE = Reach()
+HERE = FileAccess()
 
 
 def read_allowed(paths: Sequence[str | os.PathLike[str]]) -> tuple[Path, ...]:
