@@ -108,7 +108,7 @@ def main() -> int:
     head = [
         "# Gallery",
         "",
-        "Every figure that headend draws, with the command that made it. `headend figures FOLDER"
+        "The figures that headend draws of most runs, with the command that made it. `headend figures FOLDER"
         " --list` prints which of them a result has, and `--only NAME` writes one, in the size that"
         " a paper asks for ([figures for papers](reference/results.md)).",
     ]

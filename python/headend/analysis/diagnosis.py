@@ -1,7 +1,7 @@
 """What is wrong with a run: finders of the facts of ``analysis/facts.py``, and their order.
 
 A new fact is a dataclass there, a finder here that yields it, and its sentences in
-``wording/facts.py``.
+the subject's file of ``wording/``, named in ``WORDS`` of ``wording/facts.py``.
 """
 
 from __future__ import annotations
