@@ -40,6 +40,9 @@ class Columns:
     def read(self) -> dict[str, list[str] | tuple[str, bytes]]:
         return self.columns
 
+    def encode_parquet(self) -> bytes | None:
+        return None
+
 
 class Scenario:
     def __init__(self, content: dict[str, Any]) -> None:

@@ -111,6 +111,8 @@ class Columns:
     # By name: lists of text, or a type code ("d" or "q") and the bytes of an array.array of it;
     # made anew at each call.
     def read(self) -> dict[str, list[str] | tuple[str, bytes]]: ...
+    # The bytes of a Parquet file; None for a table without columns.
+    def encode_parquet(self) -> bytes | None: ...
 
 @final
 class Run:

@@ -11,6 +11,7 @@ mod build;
 mod emulation;
 mod error;
 mod modem_file;
+mod parquet_file;
 mod recording;
 mod run;
 mod scenario;

@@ -15,8 +15,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use crate::error::{RunError, catch_panic};
-use crate::recording;
 use crate::scenario::Scenario;
+use crate::{parquet_file, recording};
 
 /// A result table. Its columns are converted for Python only when they are read: of most runs, a
 /// study reads one or two tables.
@@ -45,6 +45,16 @@ impl Columns {
             }
         }
         Ok(columns)
+    }
+
+    /// The bytes of a Parquet file; `None` for a table without columns, whose types nobody knows.
+    fn encode_parquet<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        if self.0.columns.is_empty() {
+            return Ok(None);
+        }
+        let encode = || parquet_file::encode(&self.0).expect("memory takes every table");
+        let bytes = py.detach(|| catch_panic(encode))?;
+        Ok(Some(PyBytes::new(py, &bytes)))
     }
 }
 

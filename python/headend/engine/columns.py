@@ -199,6 +199,7 @@ class Frames(MutableMapping[str, "pl.DataFrame"]):
         }
         self._made: dict[str, pl.DataFrame] = {}
         self._lists: dict[str, Lists] = {}
+        self._replaced: set[str] = set()
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         """Give a table; a table without rows still has its columns."""
@@ -211,6 +212,7 @@ class Frames(MutableMapping[str, "pl.DataFrame"]):
         self._types = {**self._types, name: self._types.get(name, {})}
         self._made[name] = table
         self._lists[name] = Lists(table)
+        self._replaced.add(name)
 
     def __delitem__(self, name: str) -> None:
         """Leave a table out."""
@@ -241,6 +243,18 @@ class Frames(MutableMapping[str, "pl.DataFrame"]):
                 }
             )
         return self._lists[name]
+
+    def encode(self, name: str) -> bytes | None:
+        """Give a table as the engine writes it, the bytes of a Parquet file.
+
+        None for what the engine cannot write: another frame that was put in place of its table, and
+        a table whose columns it gives only with a row.
+        """
+        if name not in self._types:
+            raise KeyError(name)
+        if name in self._replaced or name not in self._tables:
+            return None
+        return self._tables[name].encode_parquet()
 
     def _read(self, name: str) -> Mapping[str, list[str] | tuple[str, bytes]]:
         if name not in self._types:

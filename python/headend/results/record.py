@@ -245,11 +245,16 @@ class Record:
 
     def write_into(self, folder: Path) -> None:
         """Write manifest, tables and captured packets into a folder that exists."""
-        for name, table in self.tables.items():
-            write_bytes(folder / f"{name}.parquet", encode_table(table))
+        for name in self.tables:
+            write_bytes(folder / f"{name}.parquet", self._encode(name))
         if self.capture:
             self.capture.write_into(folder)
         write_bytes(folder / MANIFEST, encode_json({**self.manifest, "label": self.label}))
+
+    def _encode(self, name: str) -> bytes:
+        """Give a table as the bytes of a Parquet file, without making a frame if possible."""
+        content = self.tables.encode(name) if isinstance(self.tables, Frames) else None
+        return encode_table(self.tables[name]) if content is None else content
 
 
 def cached_on_record(find: Callable[[Record], Found]) -> Callable[[Record], Found]:
