@@ -88,6 +88,15 @@ class ChannelState:
 
 def gather_channels(result: Record) -> list[ChannelState]:
     """Give the channels that are shared or full."""
+    return [state for state in _gather(result) if state.is_shared or state.is_full]
+
+
+def gather_cells(result: Record) -> list[ChannelState]:
+    """Give the channels of cells."""
+    return [state for state in _gather(result) if state.is_cell]
+
+
+def _gather(result: Record) -> list[ChannelState]:
     links = result.manifest.get("scenario", {}).get("link", {})
     states = []
     for row in result.rows("channels"):
@@ -101,7 +110,7 @@ def gather_channels(result: Record) -> list[ChannelState]:
             if queue["link"] == state.link and state.serves(queue["link"], queue["direction"])
         ]
         states.append(replace(state, queues=len(sharing)))
-    return [state for state in states if state.is_shared or state.is_full]
+    return states
 
 
 def _is_cell(links: Mapping[str, Any], link: str) -> bool:

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headend.analysis import facts
+from headend.analysis.acknowledgements import find_acks
 from headend.analysis.bottleneck import find_bottleneck
 from headend.analysis.causes import Causes, Place, find_causes
-from headend.analysis.channels import ChannelState, gather_channels
+from headend.analysis.channels import ChannelState, gather_cells, gather_channels
 from headend.analysis.collisions import find_meetings
 from headend.analysis.contention import find_waits_for_grants
 from headend.analysis.facts import Action, Diagnosis, Fact, Remedy
 from headend.analysis.flow_groups import FlowGroup, gather_groups
+from headend.analysis.grading import PICTURE
 from headend.analysis.lateness import find_emulation, is_open_loop, is_trustworthy
 from headend.analysis.modem_tlvs import find_tlvs
 from headend.analysis.quality import FlowQuality, judge_flows
@@ -31,14 +33,24 @@ from headend.analysis.queues import (
     STANDING_TIME,
     STOOD_AT_TIMES,
     name_queue_key,
+    weigh_queues,
 )
+from headend.analysis.routers import find_router
 from headend.analysis.sanctions import (
     find_kept_out,
     find_low_latency,
     find_marking,
     find_sanctioned,
 )
+from headend.analysis.spells import find_spells
 from headend.analysis.throttling import find_throttled
+from headend.analysis.transfer_limits import (
+    UNEQUAL,
+    find_control_shares,
+    find_transfer_limits,
+    list_told,
+)
+from headend.analysis.tunnels import find_tunnel
 from headend.engine.description import REAL, describe, find_queue, list_discards
 from headend.results.record import Record, cached_on_record
 
@@ -203,8 +215,9 @@ def find_symptoms(case: Case, queue: QueueState, *, is_alone: bool = True) -> It
     median, slow = queue.delay_p50_ns or 0.0, queue.delay_p99_ns or 0.0
     passing, is_full = find_passing(case.record, queue), (queue.utilisation or 0.0) > FULL
     is_rare = slow > LONG_WAIT and not is_lost
+    is_lossy = is_lost and queue.lost_ratio > LOSSY_SHARE
     slowed = [] if is_alone else list(_find_throttled(case.record, queue))
-    if queue.standing_ratio > STANDING_TIME:
+    if queue.standing_ratio > STANDING_TIME and median > SHORT_WAIT and not is_lossy:
         yield _describe_standing(case, queue, passing)
     elif queue.lost_ratio > LOSSY_SHARE and case.symptoms != {"late"}:
         yield _describe_losses(queue, suffers=suffers, is_felt="lost" in case.symptoms)
@@ -232,6 +245,8 @@ def find_symptoms(case: Case, queue: QueueState, *, is_alone: bool = True) -> It
 
 def _describe_standing(case: Case, queue: QueueState, passing: str) -> Fact:
     worst, suffers = case.worst, bool(case.suffering)
+    if acks := find_acks(case.record, queue):
+        return acks
     late = (worst.late_ratio or 0.0) if worst and worst.direction else 0.0
     flow = worst.flow if worst and late > MANY_LATE else ""
     remedies = find_remedies(case, queue) if suffers or not passing else ()
@@ -322,17 +337,81 @@ def find_main_causes(case: Case) -> Iterable[Fact]:
         return [facts.LossyPath(worst.flow, worst.path_loss_ratio)]
     if queue is None:
         return []
+    if worst and worst.about == PICTURE.show(None).about:
+        return [facts.LowPicture(worst.flow, worst.goodput_bps or 0.0, queue.rate_bps)]
     if worst and (sanctioned := find_sanctioned(record, worst)):
         return [sanctioned]
+    if worst and (tunnel := find_tunnel(record, queue, worst)):
+        return [tunnel]
     main = case.causes.main
     if main and queue.queue in main.queues:
         return [_describe_main(case, queue)]
     if channel := case.find_channel(queue):
         return [_describe_shortage(record, queue, channel)]
     if worst:
-        return find_symptoms(case, queue)
+        return _find_of_spells(case, queue)
     kept_out = find_kept_out(record, queue.queue)
-    return [*([kept_out] if kept_out else []), describe_line(case, queue)]
+    facts_before = [kept_out] if kept_out else []
+    return [*facts_before, *_find_transfers(case, queue)]
+
+
+def _find_of_spells(case: Case, queue: QueueState) -> Iterator[Fact]:
+    """Find what a queue did; where the line changed, what became of it is the cause."""
+    if spells := find_spells(case.record):
+        yield facts.Spells(tuple(spells))
+        return
+    for fact in find_symptoms(case, queue):
+        yield from find_second_queue(case, fact)
+
+
+def find_second_queue(case: Case, fact: Fact) -> Iterator[Fact]:
+    """Give a cause, after a second queue that stands in the same direction; a router's rate helps.
+
+    Of a router before a modem the rate is the first advice: it decides in which of them packets
+    wait.
+    """
+    if not isinstance(fact, facts.Waits):
+        yield fact
+        return
+    others = [
+        row
+        for row in weigh_queues(case.record)
+        if row["direction"] == fact.queue.direction
+        and row["link"] != fact.queue.link
+        and row["standing_ratio"] > STANDING_TIME
+        and row["median"] > SHORT_WAIT
+    ]
+    if router := find_router(case.record, fact.queue):
+        fact = replace(fact, remedies=(router, *fact.remedies))
+    if others and (other := describe_queue(case.record, others[0]["queue"])):
+        longer, shorter = sorted(
+            (fact.queue, other), key=lambda queue: -(queue.delay_p50_ns or 0.0)
+        )
+        fact = replace(fact, queue=longer)
+        yield facts.OtherQueue(shorter)
+    yield fact
+
+
+def _find_transfers(case: Case, queue: QueueState) -> Iterator[Fact]:
+    """Find what transfers got and why; last, how the line fared, where that is not all."""
+    record = case.record
+    if spells := find_spells(record):
+        yield facts.Spells(tuple(spells))
+        return
+    limits = tuple(list_told(find_transfer_limits(record)))
+    if limits:
+        yield facts.LimitedTransfers(limits)
+    elif shares := find_control_shares(record):
+        about = find_queue(queue.discipline)
+        flow_queue = queue.discipline if about.lets_pass else ""
+        is_unequal = shares[0].goodput_bps > UNEQUAL * shares[1].goodput_bps
+        is_yielding = any(share.control.startswith("ledbat") for share in shares)
+        if (is_unequal and not flow_queue) or (is_yielding and flow_queue):
+            yield facts.UnequalControls(*shares, flow_queue)
+            return
+    fact = describe_line(case, queue)
+    if not (limits and isinstance(fact, facts.SpareLine)):
+        yield fact
 
 
 def _find_bar(record: Record, worst: FlowQuality) -> str:
@@ -370,11 +449,13 @@ def _describe_main(case: Case, queue: QueueState) -> Fact:
 def describe_line(case: Case, queue: QueueState) -> Fact:
     """Describe the line where nobody suffered: how full it was, and how long packets waited."""
     passing = find_passing(case.record, queue)
-    if queue.standing_ratio > STANDING_TIME:
+    if queue.standing_ratio > STANDING_TIME and (queue.delay_p50_ns or 0.0) > SHORT_WAIT:
         return _describe_standing(case, queue, passing)
     for throttled in _find_throttled(case.record, queue):
         return throttled
     if queue.lost_ratio > LOSSY_SHARE:
         return _describe_losses(queue, suffers=False, is_felt=False)
-    is_full = (queue.utilisation or 0.0) > FULL
-    return _describe_full_line(case, queue, passing) if is_full else facts.SpareLine(queue)
+    if (queue.utilisation or 0.0) > FULL:
+        return _describe_full_line(case, queue, passing)
+    cells = (state for state in gather_cells(case.record) if state.link == queue.link)
+    return facts.SpareLine(queue, busy_ratio=next((cell.full_ratio for cell in cells), None))

@@ -89,7 +89,7 @@ class Quantity:
         if self.table == "channels":
             return _finite(self._take(rows, channel=self.members))
         if self.table == "measures":
-            return self._read_measures(rows)
+            return self._read_measures(rows, tables)
         wanted = {"flow": self.members}
         if not self.direction:
             wanted["carries"] = ("data",)
@@ -111,7 +111,17 @@ class Quantity:
             wanted["direction"] = (self.direction,)
         return sum(self._take(rows, **wanted))
 
-    def _read_measures(self, rows: Lists) -> list[float]:
+    def _has_unmeasured(self, flows: Lists, rows: Lists, names: Collection[str]) -> bool:
+        """Say whether a member sent data in both directions, and one of them was not measured."""
+        sent: dict[str, int] = dict.fromkeys(self.members, 0)
+        for place in flows.find_rows(flow=self.members, carries=("data",)):
+            sent[flows["flow"][place]] += flows["packets_sent"][place] > 0
+        found: dict[str, int] = dict.fromkeys(self.members, 0)
+        for place in rows.find_rows(flow=self.members, measure=names):
+            found[rows["flow"][place]] += 1
+        return any(found[flow] < sent[flow] == len(names) for flow in self.members)
+
+    def _read_measures(self, rows: Lists, tables: Tables) -> list[float]:
         """Give a value for each member; of both directions the worse, none if one had no result."""
         worse = list_measures()[self.metric].worse
         if worse is None:
@@ -119,6 +129,8 @@ class Quantity:
         ways = (self.direction,) if self.direction else ("up", "down")
         names = [name_measure(self.metric, way) for way in ways]
         places = rows.find_rows(flow=self.members, measure=names)
+        if len(ways) > 1 and self._has_unmeasured(Lists.of(tables, "flows"), rows, names):
+            return []
         if self.statistic == "count":
             worse = min
         flows, column = rows["flow"], self._column(rows)

@@ -16,7 +16,9 @@ from headend.analysis.channels import ChannelState
 from headend.analysis.collisions import Meeting
 from headend.analysis.low_latency import Aggregate, AggregateFlow
 from headend.analysis.queue_state import QueueState
+from headend.analysis.spells import Spell
 from headend.analysis.throttling import Throttled
+from headend.analysis.transfer_limits import ControlShare, TransferLimit
 
 
 class Action(StrEnum):
@@ -45,6 +47,11 @@ class Action(StrEnum):
     MORE_OPPORTUNITIES = "more_opportunities"
     SHORTER_BACKOFF = "shorter_backoff"
     FEWER_MODEMS = "fewer_modems"
+    #: The queue is full of acknowledgements: fewer of them, or none of their waits.
+    THIN_ACKS = "thin_acks"
+    #: A router before a modem: its rate below the modem's.
+    LOWER_RATE = "lower_rate"
+    LEAVE_TUNNEL = "leave_tunnel"
     MARK_PACKETS = "mark_packets"
     RAISE_THRESHOLD = "raise_threshold"
     USE_CLASSIC = "use_classic"
@@ -336,9 +343,87 @@ class ThrottledSenders(QueueUse):
 
 @dataclass(frozen=True)
 class SpareLine(QueueUse):
-    """The line has room to spare."""
+    """The line has room to spare; the air time of a cell that is in use, where it is one."""
 
+    busy_ratio: float | None = None
     shown_by = ()
+
+
+@dataclass(frozen=True)
+class AcksFill(QueueUse):
+    """What a queue sends is acknowledgements, nearly all; they, and others, wait in it.
+
+    Parameters
+    ----------
+    share
+        Of the bytes that went its way, those of acknowledgements.
+    flows
+        The transfers that they acknowledge.
+    """
+
+    share: float
+    flows: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LimitedTransfers(Fact):
+    """Transfers are limited by something else than their share of a line."""
+
+    limits: tuple[TransferLimit, ...]
+    shown_by = ("cwnd", "rates")
+
+
+@dataclass(frozen=True)
+class UnequalControls(Fact):
+    """Transfers with different congestion controls share a full line; yields: one is to give way.
+
+    Parameters
+    ----------
+    flow_queue
+        The discipline that gives each flow its turn; empty where they share one queue.
+    """
+
+    most: ControlShare
+    least: ControlShare
+    flow_queue: str
+    shown_by = ("rates", "cwnd")
+
+
+@dataclass(frozen=True)
+class LowPicture(Fact):
+    """A film plays, with a picture far below its best: the line has no more for it. Bit/s."""
+
+    flow: str
+    goodput_bps: float
+    line_bps: float
+    shown_by = ("streamed-video-rate",)
+
+
+@dataclass(frozen=True)
+class SharedTunnel(Fact):
+    """A flow suffers in a tunnel with others, which a flow queue takes for one flow."""
+
+    flow: str
+    tunnel: str
+    others: tuple[str, ...]
+    discipline: str
+    shown_by = ("delay", "queue")
+
+
+@dataclass(frozen=True)
+class OtherQueue(Fact):
+    """A second queue on the same way stands too."""
+
+    queue: QueueState
+    shown_by = ("queue",)
+
+
+@dataclass(frozen=True)
+class Spells(Fact):
+    """The line was another one before and after: what each flow got in each spell."""
+
+    spells: tuple[Spell, ...]
+    shown_by = ("rates", "line-rate")
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,11 @@ class FlowGroup:
         return {grade: count for grade, count in counts.items() if count and grade != Grade.NONE}
 
     @property
+    def lacking_ns(self) -> float:
+        """How much longer the run must be for all members to be judged, ns."""
+        return max(finding.lacking_ns for finding in self.findings)
+
+    @property
     def has_limits(self) -> bool:
         """Whether it is known of a member what held its TCP senders back."""
         return any(finding.limit for finding in self.findings)

@@ -129,6 +129,15 @@ STALLED = Mark(
     "share of the time in which the picture stood still",
     after="frozen",
 )
+#: A choice of ours: a step of the grade for each halving of the rate, two for the last.
+PICTURE = Mark(
+    "segment_rate.p50",
+    "median rate of the picture, as a share of the best that the film has",
+    "ratio",
+    (0.5, 0.25, 0.0625),
+    "rate of the picture, of the best that the film has",
+    after="of the best picture",
+)
 RPM = Mark("rpm.p50", "round trips a minute", "number", (1000, 500, 200), after="RPM")
 PING = Mark("rtt.p95", "95th percentile of the round trip", "time", (130e6, 250e6, 400e6))
 LOSS = Mark("loss", "share of packets lost", "ratio", _FEW, after="lost")

@@ -15,8 +15,9 @@ from headend.analysis.limits import describe_limit
 from headend.analysis.queues import LONG_WAIT
 from headend.engine.description import REAL, find_application, list_discards
 from headend.results.record import Record, cached_on_record
+from headend.scenario.groups import name_group
 from headend.scenario.parameters import read_parameters
-from headend.text.quantity import format_quantity
+from headend.text.quantity import format_quantity, parse_quantity
 
 #: Rows of a table, as a record gives them.
 Rows = Sequence[Mapping[str, Any]]
@@ -74,6 +75,8 @@ class FlowQuality:
     limit: str = ""
     #: What its user notices besides.
     details: tuple[Detail, ...] = ()
+    #: How much longer the run must be for it to be judged, ns; 0 where it is, or has no grade.
+    lacking_ns: float = 0.0
 
     @property
     def suffers(self) -> bool:
@@ -117,6 +120,10 @@ class _Evidence:
     is_under_way: bool
     #: The receiver's de-jitter buffer: a length, ``adaptive``, or empty of what is no call.
     de_jitter: str = ""
+    #: The rate of a film's best picture, bit/s; None of what is no film.
+    best_picture_bps: float | None = None
+    #: How much longer the run must be for a whole scoring period of a call, in whole seconds, ns.
+    lacking_ns: float = 0.0
 
     @property
     def application(self) -> str:
@@ -192,7 +199,38 @@ def _gather_evidence(result: Record) -> Iterator[_Evidence]:
             waited_ns=float(end - max(begun.get(flow, warmup), warmup)),
             is_under_way=flow in under_way,
             de_jitter=read_de_jitter(result, flow),
+            best_picture_bps=_read_best_picture(result, flow),
+            lacking_ns=_measure_lack(result, flow, begun.get(flow, warmup)),
         )
+
+
+def _read_best_picture(result: Record, flow: str) -> float | None:
+    ladder = read_parameters(result.manifest["scenario"], flow, "streaming").get("ladder", ())
+    return max((parse_quantity(str(rate), "rate").value for rate in ladder), default=None)
+
+
+def _measure_lack(result: Record, flow: str, begun: int) -> float:
+    """Give how much longer a run must be for a whole scoring period, in whole seconds, ns.
+
+    Periods follow each other from the beginning of a call; the first that begins after the warm-up
+    counts, and is scored after its grace.
+    """
+    scenario = result.manifest["scenario"]
+    flows = scenario.get("flow", {})
+    application = (flows.get(flow) or flows.get(name_group(flow)) or {}).get("application")
+    if not isinstance(application, Mapping):
+        return 0.0
+    own = read_parameters(scenario, flow, next(iter(application)))
+    scoring = {**own, **own.get("scoring", {})}
+    if "period" not in scoring:
+        return 0.0
+    period, grace = (
+        parse_quantity(str(scoring.get(key, "0 s")), "time").value for key in ("period", "grace")
+    )
+    before = math.ceil(max(result.manifest.get("warmup_ns", 0) - begun, 0) / period)
+    end = begun + (before + 1) * period + grace
+    seconds = math.ceil((end - float(result.manifest["simulated_ns"])) / 1e9)
+    return max(seconds, 1) * 1e9
 
 
 def _find_begun(result: Record) -> dict[str, int]:
@@ -271,6 +309,7 @@ def _judge_flow(evidence: _Evidence) -> FlowQuality:
         delay_direction=_find_slower_way(evidence) if evidence.application == REAL else "",
         limit=describe_limit(evidence.data),
         details=judged.details,
+        lacking_ns=judged.lacking_ns,
     )
 
 
@@ -293,6 +332,7 @@ class _Judgement:
     key_figures: tuple[KeyFigure, ...]
     details: tuple[Detail, ...] = ()
     is_unusable: bool = False
+    lacking_ns: float = 0.0
 
 
 def _judge_silence(told: str = NOTHING_ARRIVED) -> _Judgement:
@@ -303,6 +343,19 @@ def _judge_silence(told: str = NOTHING_ARRIVED) -> _Judgement:
 def _leave_ungraded(told: str, *details: Detail) -> _Judgement:
     """Give no grade, and say something in place of a number."""
     return _Judgement(Grade.NONE, 0.0, (KeyFigure("", told=told),), details)
+
+
+def _leave_unjudged(evidence: _Evidence) -> _Judgement:
+    """Give no grade to what was not scored for a whole period in each direction."""
+    needs = f"not judged: needs {format_quantity(evidence.lacking_ns, 'time')} more"
+    return _Judgement(
+        Grade.NONE,
+        0.0,
+        (KeyFigure("", told=needs),),
+        (("told", needs),),
+        False,
+        evidence.lacking_ns,
+    )
 
 
 def _find_symptom(evidence: _Evidence) -> tuple[str, str]:
@@ -419,8 +472,13 @@ def _find_worse_score(evidence: _Evidence, scored: list[str]) -> str:
 
 def _grade_sound(evidence: _Evidence) -> _Judgement:
     scored = _list_scored(evidence)
+    if not scored and evidence.is_cut_off():
+        return _judge_silence()
+    if len(scored) < sum(row["packets_sent"] > 0 for row in evidence.data):
+        # What was scored of one direction alone says nothing of the other.
+        return _leave_unjudged(evidence)
     if not scored:
-        return _judge_silence() if evidence.is_cut_off() else _grade_datagrams(evidence)
+        return _grade_datagrams(evidence)
     worst = _find_worse_score(evidence, scored)
     score = evidence.read(worst, "p5")
     grade = grading.MOS.grade(score)
@@ -485,7 +543,13 @@ def _grade_stream(evidence: _Evidence) -> _Judgement:
     details: list[Detail] = [] if delay is None else [("starts", delay)]
     details += [] if rate is None else [("film", rate)]
     details += [("stands", stood)] if stood else []
-    numbers = {grading.START: delay, grading.STALLED: stood}
+    picture = evidence.read("segment_rate", "p50")
+    best = evidence.best_picture_bps
+    numbers = {
+        grading.START: delay,
+        grading.STALLED: stood,
+        grading.PICTURE: picture / best if picture and best else None,
+    }
     return _choose_worse(numbers, stood or 0.0, tuple(details), stood)
 
 
@@ -576,8 +640,9 @@ def _grade_datagrams(evidence: _Evidence) -> _Judgement:
         return _leave_ungraded("nothing arrived")
     application = find_application(evidence.application)
     mark = grading.GAME_DELAY if "game" in application.properties else grading.DELAY
+    if application.is_scored and evidence.lacking_ns:
+        return _leave_unjudged(evidence)
     details: tuple[Detail, ...] = (("datagrams", slow, loss),)
-    details += (("too_short",),) if application.is_scored else ()
     return _choose_worse({mark: slow, grading.LOSS: loss}, slow, details, loss)
 
 

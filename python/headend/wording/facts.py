@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from headend.analysis import facts
 from headend.analysis.facts import SHORTENING, Action, Fact, Remedy
-from headend.wording import emulation, line, low_latency, queue
+from headend.wording import emulation, line, low_latency, queue, transfers
 
 
 class Words(NamedTuple):
@@ -58,6 +58,13 @@ WORDS: dict[type, Words] = {
     facts.RareWaits: Words(queue.full_rare, queue.brief_rare),
     facts.ThrottledSenders: Words(queue.full_throttled, queue.brief_throttled),
     facts.SpareLine: Words(lambda _: "The line had room to spare.", queue.brief_spare),
+    facts.AcksFill: Words(transfers.full_acks, transfers.brief_acks),
+    facts.LimitedTransfers: Words(transfers.full_limits, transfers.brief_limits),
+    facts.UnequalControls: Words(transfers.full_controls, transfers.brief_controls),
+    facts.LowPicture: Words(None, transfers.brief_low_picture),
+    facts.SharedTunnel: Words(None, transfers.brief_tunnel),
+    facts.OtherQueue: Words(transfers.full_other_queue, transfers.brief_other_queue),
+    facts.Spells: Words(transfers.full_spells, transfers.brief_spells),
     facts.Unexplained: Words(line.full_unexplained),
     facts.SeveralCauses: Words(None, line.brief_several_causes),
     facts.LowLatencyUnused: Words(low_latency.full_unused),
@@ -108,6 +115,9 @@ ADVICE: dict[Action, Callable[[Any], str]] = {
     Action.MORE_OPPORTUNITIES: line.advise_on_contention,
     Action.SHORTER_BACKOFF: line.advise_on_contention,
     Action.FEWER_MODEMS: line.advise_on_contention,
+    Action.THIN_ACKS: transfers.advise_on_acks,
+    Action.LEAVE_TUNNEL: transfers.advise_on_tunnel,
+    Action.LOWER_RATE: transfers.advise_on_router,
     Action.MARK_PACKETS: low_latency.advise,
     Action.RAISE_THRESHOLD: low_latency.advise,
     Action.USE_CLASSIC: low_latency.advise,

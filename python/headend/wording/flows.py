@@ -85,7 +85,6 @@ DETAILS: dict[str, tuple[str, Callable[..., str]]] = {
         "; ",
         lambda slow, lost: f"delay {time(slow)} at the 95th percentile, {share(lost)} lost",
     ),
-    "too_short": ("; ", lambda: "graded by that, as no scoring period was measured whole"),
     "file": ("", lambda bps, lasted: f"{rate(bps)}, a file in {time(lasted)}"),
     "speed": ("", lambda bps: f"a test shows {rate(bps)}"),
     "rate": ("", rate),

@@ -213,7 +213,10 @@ def full_throttled(fact: facts.ThrottledSenders) -> str:
 
 
 def brief_spare(fact: facts.SpareLine) -> str:
-    """Say how much of the line is used."""
+    """Say how much of the line is used; of a cell, how much of the time the air is."""
+    if fact.busy_ratio is not None:
+        bits = share(fact.queue.utilisation)
+        return f"the air is wanted {share(fact.busy_ratio)} of the time ({bits} of the cell's bits)"
     return f"the line has room to spare: {share(fact.queue.utilisation)} of it is used"
 
 

@@ -82,6 +82,8 @@ def _write_sentences(
     if suffering:
         first = _fit(lambda most: _describe_suffering(suffering, judged, homes, most), reason)
         return first, advice or _describe_well(judged, suffering)
+    if short := [group for group in groups if group.lacking_ns]:
+        return _fit(lambda most: _describe_unjudged(short, judged, most), reason), ""
     fair = [group for group in judged if group.worst.grade is Grade.FAIR]
     if fair:
         return _fit(
@@ -92,6 +94,14 @@ def _write_sentences(
     if reason and advice:
         return first, f"{capitalise(reason)}; {advice[0].lower()}{advice[1:]}"
     return first, f"{capitalise(reason)}." if reason else ""
+
+
+def _describe_unjudged(short: Sequence[FlowGroup], judged: Sequence[FlowGroup], most: int) -> str:
+    """Say for whom the run is too short, and how those fare who were judged."""
+    names = list_names([group.label for group in short], most)
+    lacking = time(max(group.lacking_ns for group in short))
+    text = f"the run is too short to judge {names}, it needs {lacking} more"
+    return f"{text}; {_describe_fates(judged, most)}" if judged else text
 
 
 def _fit(write: Callable[[int], str], reason: str = "") -> str:

@@ -1,0 +1,188 @@
+"""Sentences about transfers: what limits them, who yields to whom, and acknowledgements in the way.
+
+Of each fact ``brief_…`` is a clause for the first lines of an answer, and ``full_…`` the sentences
+for ``--full``, pages and notes.
+"""
+
+from __future__ import annotations
+
+from headend.analysis import facts
+from headend.analysis.facts import Remedy
+from headend.analysis.transfer_limits import Limit, TransferLimit
+from headend.text.wording import join_names, list_names
+from headend.wording.quantities import rate, share, time
+from headend.wording.queue import MOST_NAMED, name_queue
+
+#: Transfers whose limits an answer names.
+MOST_LIMITS = 2
+
+
+def brief_limits(fact: facts.LimitedTransfers) -> str:
+    """Say what limits the first transfers."""
+    texts = [_describe_limit(limit) for limit in fact.limits[:MOST_LIMITS]]
+    return "; ".join(texts)
+
+
+def full_limits(fact: facts.LimitedTransfers) -> list[str]:
+    """Say what limits each transfer."""
+    return [f"What limits transfers: {'; '.join(map(_describe_limit, fact.limits))}."]
+
+
+def _describe_limit(limit: TransferLimit) -> str:
+    who = f"each of {limit.count} {limit.flow}" if limit.count > 1 else limit.flow
+    if limit.kind is Limit.APPLICATION:
+        return (
+            f"{who} gets what its application sends, {rate(limit.goodput_bps)}: it has no more to"
+            f" send {share(limit.ratio)} of the time"
+        )
+    if limit.kind is Limit.PATH_LOSS:
+        lost = f"the path loses {share(limit.lost_ratio)} of the packets of {who}"
+        if limit.allowed_bps is None:
+            return f"{lost}, for which it slows down"
+        return (
+            f"{lost}: over {time(limit.rtt_ns)} {limit.control} gets about"
+            f" {rate(limit.allowed_bps)} with that"
+        )
+    name = "receive window" if limit.kind is Limit.RECEIVE_WINDOW else "send buffer"
+    if limit.allowed_bps is None:
+        return f"the {name} limits {who}"
+    text = (
+        f"the {name} limits {who}: {limit.window} in each round trip of"
+        f" {time(limit.rtt_ns)} allow at most {rate(limit.allowed_bps)}"
+    )
+    if not limit.ack_queue:
+        return text
+    waits = f"for {time(limit.ack_wait_ns)} of it acknowledgements wait in {limit.ack_queue}"
+    return f"{text}, and {waits}"
+
+
+def brief_controls(fact: facts.UnequalControls) -> str:
+    """Say why two transfers with different congestion controls get what they get."""
+    most, least = fact.most, fact.least
+    for one, other in ((least, most), (most, least)):
+        if one.control.startswith("ledbat"):
+            if fact.flow_queue:
+                return (
+                    f"behind {fact.flow_queue} {one.flow} (LEDBAT) does not yield: each flow has"
+                    " its turn, and it does not see how long others wait"
+                )
+            if one is least:
+                return (
+                    f"{one.flow} (LEDBAT) yields to {other.flow}, as it is meant to: it slows down"
+                    " while packets wait longer than its target"
+                )
+    names = f"{most.flow} ({most.control.upper()})", f"{least.flow} ({least.control.upper()})"
+    if most.control.startswith("bbr"):
+        return f"{names[0]} does not slow down for losses, and {names[1]} does"
+    return f"their congestion controls differ: {names[0]} and {names[1]}"
+
+
+def full_controls(fact: facts.UnequalControls) -> str:
+    """Say the same with what each gets."""
+    text = brief_controls(fact)
+    got = f"{rate(fact.most.goodput_bps)} and {rate(fact.least.goodput_bps)}"
+    return f"{text[0].upper()}{text[1:]} ({got})."
+
+
+def brief_acks(fact: facts.AcksFill) -> str:
+    """Say whose acknowledgements fill a queue, and how long packets wait there."""
+    whose = list_names(list(fact.flows), MOST_NAMED)
+    wait = time(fact.queue.delay_p50_ns)
+    return (
+        f"acknowledgements of {whose} fill {name_queue(fact.queue)} ({share(fact.share)} of what it"
+        f" sends), and packets wait {wait} there"
+    )
+
+
+def full_acks(fact: facts.AcksFill) -> list[str]:
+    """Say what acknowledgements do to the direction, and what helps."""
+    return [
+        f"{share(fact.share)} of what goes {fact.queue.direction} is acknowledgements of"
+        f" {list_names(list(fact.flows), MOST_NAMED)}: the transfer gets no more than its"
+        " acknowledgements allow (RFC 3449).",
+        *([advise_on_acks(fact.remedies[0])] if fact.remedies else []),
+    ]
+
+
+def advise_on_acks(remedy: Remedy) -> str:
+    """Say what helps where acknowledgements fill a queue: fewer of them, or more room."""
+    tries = f": try `--set {remedy.setting}`" if remedy.setting else ""
+    if remedy.path.endswith("ack_acceleration"):
+        return f"Thinning acknowledgements, or more rate that way, helps{tries}."
+    return (
+        f"Fewer acknowledgements (an ACK filter), more rate that way, or flow queues help{tries}."
+    )
+
+
+def brief_low_picture(fact: facts.LowPicture) -> str:
+    """Say what a film gets of its line."""
+    return (
+        f"the line of {rate(fact.line_bps)} has no room for its next picture, of which it gets"
+        f" {rate(fact.goodput_bps)}"
+    )
+
+
+def brief_tunnel(fact: facts.SharedTunnel) -> str:
+    """Say that a flow queue cannot tell flows of a tunnel apart."""
+    beside = join_names(list(fact.others))
+    return (
+        f"{fact.flow} shares the tunnel {fact.tunnel} with {beside}, and {fact.discipline} takes"
+        " them for one flow"
+    )
+
+
+def advise_on_tunnel(_: Remedy) -> str:
+    """Say what helps against a tunnel: nothing at this queue."""
+    return (
+        "No queue here can tell them apart: send it outside the tunnel, or put a flow queue before"
+        " the tunnel."
+    )
+
+
+def full_other_queue(fact: facts.OtherQueue) -> str:
+    """Say how long packets wait in a second queue."""
+    return (
+        f"A second queue stands on the way: {name_queue(fact.queue)} held packets"
+        f" {time(fact.queue.delay_p50_ns)} at the median."
+    )
+
+
+def brief_other_queue(fact: facts.OtherQueue) -> str:
+    """Say how long packets wait in a second queue."""
+    return f"they wait {time(fact.queue.delay_p50_ns)} in {name_queue(fact.queue)} as well"
+
+
+def advise_on_router(remedy: Remedy) -> str:
+    """Say that a router's rate must be below the modem's."""
+    return (
+        f"The router's rate must be below what the modem carries, so that packets wait in the"
+        f" router: try `--set {remedy.setting}`."
+    )
+
+
+def brief_spells(fact: facts.Spells) -> str:
+    """Say what each flow got before and after the line changed."""
+    first = fact.spells[0]
+    texts = []
+    for name in first.rates:
+        got = [f"{rate(spell.rates.get(name, 0.0))}" for spell in fact.spells]
+        texts.append(f"{name} gets {_lay_out(fact, got)}")
+    for name in first.trips:
+        got = [f"{time(spell.trips[name])}" for spell in fact.spells if name in spell.trips]
+        if len(got) == len(fact.spells):
+            texts.append(f"{name} takes {_lay_out(fact, got)}")
+    return "; ".join(texts[:3])
+
+
+def full_spells(fact: facts.Spells) -> list[str]:
+    """Say the same in a sentence of its own."""
+    text = brief_spells(fact)
+    return [f"The line changed during the run: {text}."] if text else []
+
+
+def _lay_out(fact: facts.Spells, values: list[str]) -> str:
+    parts = [
+        f"{value} until {time(spell.end_ns)}"
+        for value, spell in zip(values[:-1], fact.spells[:-1], strict=True)
+    ]
+    return ", ".join([*parts, f"then {values[-1]}"])
