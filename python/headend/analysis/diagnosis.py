@@ -22,7 +22,7 @@ from headend.analysis.flow_groups import FlowGroup, gather_groups
 from headend.analysis.grading import PICTURE
 from headend.analysis.lateness import find_emulation, is_open_loop, is_trustworthy
 from headend.analysis.modem_tlvs import find_tlvs
-from headend.analysis.quality import FlowQuality, judge_flows
+from headend.analysis.quality import FlowQuality, judge_flows, read_best_picture
 from headend.analysis.queue_state import QueueState, describe_queue, find_passing, is_asleep
 from headend.analysis.queues import (
     FULL,
@@ -56,6 +56,10 @@ from headend.results.record import Record, cached_on_record
 
 #: From this share of late packets on, a standing queue's fact has it.
 MANY_LATE = 0.05
+
+#: Share of its packets with which a flow met others in a hashed queue, from which that is why it
+#: suffers.
+MOSTLY_MET = 0.5
 
 #: One-way delay from which a conversation is no longer easy (ITU-T G.114), ns.
 LONG_WAY = 150e6
@@ -211,15 +215,19 @@ def find_symptoms(case: Case, queue: QueueState, *, is_alone: bool = True) -> It
     is_alone
         Whether it is left out that the queue slowed senders down.
     """
+    if acks := find_acks(case.record, queue):
+        yield acks
+        return
     suffers, is_lost = bool(case.suffering), case.symptoms == {"lost"}
     median, slow = queue.delay_p50_ns or 0.0, queue.delay_p99_ns or 0.0
     passing, is_full = find_passing(case.record, queue), (queue.utilisation or 0.0) > FULL
     is_rare = slow > LONG_WAIT and not is_lost
-    is_lossy = is_lost and queue.lost_ratio > LOSSY_SHARE
+    felt = case.worst.symptom if case.worst else ""
+    is_lossy = felt == "lost" and queue.lost_ratio > LOSSY_SHARE
     slowed = [] if is_alone else list(_find_throttled(case.record, queue))
     if queue.standing_ratio > STANDING_TIME and median > SHORT_WAIT and not is_lossy:
         yield _describe_standing(case, queue, passing)
-    elif queue.lost_ratio > LOSSY_SHARE and case.symptoms != {"late"}:
+    elif is_lossy or (queue.lost_ratio > LOSSY_SHARE and case.symptoms != {"late"}):
         yield _describe_losses(queue, suffers=suffers, is_felt="lost" in case.symptoms)
         yield from slowed
     elif queue.standing_ratio > STOOD_AT_TIMES or median > LONG_WAIT:
@@ -337,40 +345,63 @@ def find_main_causes(case: Case) -> Iterable[Fact]:
         return [facts.LossyPath(worst.flow, worst.path_loss_ratio)]
     if queue is None:
         return []
-    if worst and worst.about == PICTURE.show(None).about:
-        return [facts.LowPicture(worst.flow, worst.goodput_bps or 0.0, queue.rate_bps)]
+    if spells := find_spells(record):
+        return [facts.Spells(tuple(spells))]
+    if worst and (picture := _find_low_picture(record, worst, queue)):
+        return [picture]
     if worst and (sanctioned := find_sanctioned(record, worst)):
         return [sanctioned]
-    if worst and (tunnel := find_tunnel(record, queue, worst)):
+    if worst and (tunnel := find_tunnel(record, queue, worst.flow)):
         return [tunnel]
+    if worst and (meeting := _find_met(record, queue, worst)):
+        return [meeting]
     main = case.causes.main
     if main and queue.queue in main.queues:
-        return [_describe_main(case, queue)]
+        return find_second_queue(case, _describe_main(case, queue))
     if channel := case.find_channel(queue):
         return [_describe_shortage(record, queue, channel)]
     if worst:
-        return _find_of_spells(case, queue)
+        return [
+            both for fact in find_symptoms(case, queue) for both in find_second_queue(case, fact)
+        ]
     kept_out = find_kept_out(record, queue.queue)
     facts_before = [kept_out] if kept_out else []
     return [*facts_before, *_find_transfers(case, queue)]
 
 
-def _find_of_spells(case: Case, queue: QueueState) -> Iterator[Fact]:
-    """Find what a queue did; where the line changed, what became of it is the cause."""
-    if spells := find_spells(case.record):
-        yield facts.Spells(tuple(spells))
-        return
-    for fact in find_symptoms(case, queue):
-        yield from find_second_queue(case, fact)
+def _find_low_picture(
+    record: Record, worst: FlowQuality, queue: QueueState
+) -> facts.LowPicture | None:
+    """Find that what is wrong with a film is its picture, and not that it waits or stands still."""
+    best = read_best_picture(record, worst.flow)
+    if best is None or worst.about != PICTURE.shown:
+        return None
+    rate = next(
+        row["p50"]
+        for row in record.rows("measures")
+        if row["flow"] == worst.flow and row["measure"] == "segment_rate"
+    )
+    return facts.LowPicture(worst.flow, rate, best, queue.rate_bps)
+
+
+def _find_met(record: Record, queue: QueueState, worst: FlowQuality) -> facts.Collisions | None:
+    """Find that the flow that suffers most shares a scheduler's queue with others by its hash."""
+    meetings = [
+        meeting
+        for meeting in find_meetings(record, queue.queue)
+        if worst.flow in meeting.flows and meeting.share > MOSTLY_MET
+    ]
+    key = name_queue_key(record, queue.queue) or ""
+    return facts.Collisions(tuple(meetings), queue.discipline, key) if meetings else None
 
 
 def find_second_queue(case: Case, fact: Fact) -> Iterator[Fact]:
-    """Give a cause, after a second queue that stands in the same direction; a router's rate helps.
+    """Give a cause, and a second queue that stands in the same direction; a router's rate helps.
 
     Of a router before a modem the rate is the first advice: it decides in which of them packets
     wait.
     """
-    if not isinstance(fact, facts.Waits):
+    if not isinstance(fact, facts.Waits | facts.LossyQueue):
         yield fact
         return
     others = [
@@ -387,9 +418,10 @@ def find_second_queue(case: Case, fact: Fact) -> Iterator[Fact]:
         longer, shorter = sorted(
             (fact.queue, other), key=lambda queue: -(queue.delay_p50_ns or 0.0)
         )
-        fact = replace(fact, queue=longer)
+        yield replace(fact, queue=longer)
         yield facts.OtherQueue(shorter)
-    yield fact
+    else:
+        yield fact
 
 
 def _find_transfers(case: Case, queue: QueueState) -> Iterator[Fact]:
@@ -406,6 +438,10 @@ def _find_transfers(case: Case, queue: QueueState) -> Iterator[Fact]:
         flow_queue = queue.discipline if about.lets_pass else ""
         is_unequal = shares[0].goodput_bps > UNEQUAL * shares[1].goodput_bps
         is_yielding = any(share.control.startswith("ledbat") for share in shares)
+        tunnel = find_tunnel(record, queue, shares[1].flow)
+        if is_unequal and tunnel:
+            yield tunnel
+            return
         if (is_unequal and not flow_queue) or (is_yielding and flow_queue):
             yield facts.UnequalControls(*shares, flow_queue)
             return

@@ -394,7 +394,8 @@ class LowPicture(Fact):
     """A film plays, with a picture far below its best: the line has no more for it. Bit/s."""
 
     flow: str
-    goodput_bps: float
+    picture_bps: float
+    best_bps: float
     line_bps: float
     shown_by = ("streamed-video-rate",)
 
@@ -507,7 +508,8 @@ class Diagnosis:
     @property
     def cause(self) -> Fact | None:
         """The main cause."""
-        last = self.causes[-1] if self.causes else None
+        causes = [cause for cause in self.causes if not isinstance(cause, OtherQueue)]
+        last = causes[-1] if causes else None
         return last.main if isinstance(last, SeveralCauses) else last
 
     @property

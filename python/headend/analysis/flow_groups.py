@@ -81,7 +81,9 @@ def gather_groups(findings: Sequence[FlowQuality], *, worst_first: bool = False)
         Whether those with the worst grade come first.
     """
     if worst_first:
-        findings = sorted(findings, key=lambda finding: -ORDER.index(finding.grade))
+        findings = sorted(
+            findings, key=lambda finding: (-ORDER.index(finding.grade), not finding.is_unusable)
+        )
     groups = find_groups([finding.flow for finding in findings])
     gathered: dict[str, list[FlowQuality]] = {}
     for finding in findings:

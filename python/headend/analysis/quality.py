@@ -199,14 +199,16 @@ def _gather_evidence(result: Record) -> Iterator[_Evidence]:
             waited_ns=float(end - max(begun.get(flow, warmup), warmup)),
             is_under_way=flow in under_way,
             de_jitter=read_de_jitter(result, flow),
-            best_picture_bps=_read_best_picture(result, flow),
+            best_picture_bps=read_best_picture(result, flow),
             lacking_ns=_measure_lack(result, flow, begun.get(flow, warmup)),
         )
 
 
-def _read_best_picture(result: Record, flow: str) -> float | None:
+def read_best_picture(result: Record, flow: str) -> float | None:
+    """Give the rate of a film's best picture, bit/s; None of what is no film."""
     ladder = read_parameters(result.manifest["scenario"], flow, "streaming").get("ladder", ())
-    return max((parse_quantity(str(rate), "rate").value for rate in ladder), default=None)
+    rates: list[float] = [parse_quantity(str(rate), "rate").value for rate in ladder]
+    return max(rates, default=None)
 
 
 def _measure_lack(result: Record, flow: str, begun: int) -> float:
@@ -229,8 +231,8 @@ def _measure_lack(result: Record, flow: str, begun: int) -> float:
     )
     before = math.ceil(max(result.manifest.get("warmup_ns", 0) - begun, 0) / period)
     end = begun + (before + 1) * period + grace
-    seconds = math.ceil((end - float(result.manifest["simulated_ns"])) / 1e9)
-    return max(seconds, 1) * 1e9
+    simulated_ns: int = result.manifest["simulated_ns"]
+    return max(math.ceil((end - simulated_ns) / 1e9), 1) * 1e9
 
 
 def _find_begun(result: Record) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +77,7 @@ def find_throttled(result: Record, queue: str) -> Throttled | None:
     if not signals or not flows or others:
         return None
     names = [own["flow"] for own in flows if not _sends_files(result, own["flow"])]
-    share = _measure_time_under_way(result, names)
+    share = measure_time_under_way(result, names)
     if share < MOST_OF_THE_TIME or row["utilisation"] / share > FULL:
         return None
     trips = dict.fromkeys(names, 0.0)
@@ -99,7 +99,7 @@ def _sends_files(result: Record, flow: str) -> bool:
     return "size" in read_parameters(result.manifest["scenario"], flow, "bulk")
 
 
-def _measure_time_under_way(result: Record, flows: list[str]) -> float:
+def measure_time_under_way(result: Record, flows: Collection[str]) -> float:
     """Give the share of the measured time in which some of these flows had data under way."""
     warmup = result.manifest.get("warmup_ns", 0)
     rows, own = result.lists("connection_series"), set(flows)

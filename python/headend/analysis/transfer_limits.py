@@ -15,6 +15,7 @@ from typing import Any
 
 from headend.analysis.key_figure import read_number
 from headend.analysis.queues import FULL, weigh_queues
+from headend.analysis.throttling import measure_time_under_way
 from headend.engine.description import list_applications
 from headend.results.record import Record, cached_on_record
 from headend.scenario.groups import name_group
@@ -41,6 +42,8 @@ class Limit(StrEnum):
     SEND_BUFFER = "send_buffer"
     PATH_LOSS = "path_loss"
     APPLICATION = "application"
+    #: The other direction, in which its acknowledgements are, is full.
+    ACKNOWLEDGEMENTS = "acknowledgements"
     #: Nothing of its own: a full line gives it its share.
     LINE = "line"
 
@@ -155,7 +158,7 @@ def _choose_kind(record: Record, rows: Sequence[Mapping[str, Any]]) -> tuple[Lim
         shares = [read_number(row[column]) or 0.0 for row in rows]
         if fmean(shares) > MOST_OF_THE_TIME:
             return kind, fmean(shares)
-    resting = fmean(_measure_rest(record, row) for row in rows)
+    resting = fmean(1 - measure_time_under_way(record, [row["flow"]]) for row in rows)
     if resting > MOST_OF_THE_TIME:
         return Limit.APPLICATION, resting
     by_queues = sum(
@@ -171,20 +174,10 @@ def _choose_kind(record: Record, rows: Sequence[Mapping[str, Any]]) -> tuple[Lim
     ]
     if on_path > by_queues and fmean(by_window) > MOST_OF_THE_TIME:
         return Limit.PATH_LOSS, fmean(by_window)
-    is_full = any((row["utilisation"] or 0.0) > FULL for row in weigh_queues(record))
-    return (Limit.LINE, 1.0) if is_full else (None, 0.0)
-
-
-def _measure_rest(record: Record, row: Mapping[str, Any]) -> float:
-    """Give the share of the measured intervals in which nothing of a flow arrived."""
-    series, warmup = record.lists("flow_series"), record.manifest.get("warmup_ns", 0)
-    columns = ("flow", "direction", "time_ns", "throughput_bps")
-    rates = [
-        rate
-        for flow, way, time, rate in zip(*(series[name] for name in columns), strict=True)
-        if flow == row["flow"] and way == row["direction"] and time > warmup
-    ]
-    return fmean(rate == 0 for rate in rates) if rates else 0.0
+    full = {row["direction"] for row in weigh_queues(record) if row["utilisation"] > FULL}
+    if rows[0]["direction"] in full:
+        return Limit.LINE, 1.0
+    return (Limit.ACKNOWLEDGEMENTS, 1.0) if full else (None, 0.0)
 
 
 def _measure_rtt(record: Record, flows: set[str]) -> float | None:

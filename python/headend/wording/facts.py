@@ -48,7 +48,7 @@ WORDS: dict[type, Words] = {
     facts.FullChannel: Words(line.full_channel),
     facts.QueueUse: Words(queue.full_use),
     facts.OtherBottleneck: Words(queue.full_other_bottleneck),
-    facts.Collisions: Words(line.full_collisions),
+    facts.Collisions: Words(line.full_collisions, line.brief_collisions),
     facts.WaitsForGrants: Words(line.full_waits_for_grants, line.brief_waits_for_grants),
     facts.WaitsForChannel: Words(line.full_waits_for_channel, line.brief_waits_for_channel),
     facts.StandingQueue: Words(queue.full_standing, queue.brief_standing),

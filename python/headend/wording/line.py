@@ -210,6 +210,16 @@ def full_collisions(fact: facts.Collisions) -> list[str]:
     return told
 
 
+def brief_collisions(fact: facts.Collisions) -> str:
+    """Say which flows share a queue inside a scheduler's, and for how much of the time."""
+    first = fact.meetings[0]
+    others = join_names(first.flows[1:MOST_FLOWS]) or "its own connections"
+    return (
+        f"a hash put {first.flows[0]} into one queue of {fact.discipline} with {others}, for"
+        f" {share(first.share)} of its packets"
+    )
+
+
 def _describe_cost(cost: Cost) -> str:
     write = rate if cost.is_rate else time
     told = join_names([f"{flow} {write(value)}" for flow, value in cost.values.items()])

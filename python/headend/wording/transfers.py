@@ -43,6 +43,9 @@ def _describe_limit(limit: TransferLimit) -> str:
             f"{lost}: over {time(limit.rtt_ns)} {limit.control} gets about"
             f" {rate(limit.allowed_bps)} with that"
         )
+    if limit.kind is Limit.ACKNOWLEDGEMENTS:
+        back = "up" if limit.direction == "down" else "down"
+        return f"{who} gets what its acknowledgements allow, which share the full line {back}"
     name = "receive window" if limit.kind is Limit.RECEIVE_WINDOW else "send buffer"
     if limit.allowed_bps is None:
         return f"the {name} limits {who}"
@@ -117,8 +120,8 @@ def advise_on_acks(remedy: Remedy) -> str:
 def brief_low_picture(fact: facts.LowPicture) -> str:
     """Say what a film gets of its line."""
     return (
-        f"the line of {rate(fact.line_bps)} has no room for its next picture, of which it gets"
-        f" {rate(fact.goodput_bps)}"
+        f"it plays at {rate(fact.picture_bps)}, its best picture is {rate(fact.best_bps)}, and the"
+        f" line carries {rate(fact.line_bps)}"
     )
 
 
@@ -149,7 +152,7 @@ def full_other_queue(fact: facts.OtherQueue) -> str:
 
 def brief_other_queue(fact: facts.OtherQueue) -> str:
     """Say how long packets wait in a second queue."""
-    return f"they wait {time(fact.queue.delay_p50_ns)} in {name_queue(fact.queue)} as well"
+    return f"packets wait {time(fact.queue.delay_p50_ns)} in {name_queue(fact.queue)} as well"
 
 
 def advise_on_router(remedy: Remedy) -> str:
