@@ -121,12 +121,12 @@ class Design:
 
     def list_points(self) -> list[Point]:
         """List all settings with all seeds."""
-        return [Point(own, seed) for own in self.list_settings() for seed in self.seeds]
+        return [Point(setting, seed) for setting in self.list_settings() for seed in self.seeds]
 
     def list_scenarios(self) -> list[str]:
         """List what its scenarios are called: files by name, dictionaries by their title."""
-        chosen = next((own for own in self.factors if own.chooses_scenario), None)
-        sources = chosen.values if chosen else (self.scenario,)
+        chooser = next((factor for factor in self.factors if factor.chooses_scenario), None)
+        sources = chooser.values if chooser else (self.scenario,)
         return [
             str(source.get("title", "")) if isinstance(source, Mapping) else Path(str(source)).stem
             for source in sources
@@ -136,9 +136,13 @@ class Design:
     def as_labelled(self) -> Design:
         """Give what a results folder keeps of it: names, labels and seeds."""
         return Design(
-            tuple(tuple(factor.as_labelled() for factor in own) for own in self.dimensions),
+            tuple(
+                tuple(factor.as_labelled() for factor in dimension) for dimension in self.dimensions
+            ),
             self.seeds,
-            settings=tuple(replace(own, scenario="", overrides=()) for own in self.settings),
+            settings=tuple(
+                replace(setting, scenario="", overrides=()) for setting in self.settings
+            ),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,7 +161,11 @@ class Design:
                 for dimension in self.dimensions
             ],
             "seeds": list(self.seeds),
-            **({"settings": [list(own.place) for own in self.settings]} if self.settings else {}),
+            **(
+                {"settings": [list(setting.place) for setting in self.settings]}
+                if self.settings
+                else {}
+            ),
         }
 
     @classmethod
@@ -172,23 +180,26 @@ class Design:
         dimensions = tuple(
             tuple(
                 Factor(
-                    own["path"], own["name"], tuple(own["labels"]), tuple(own["labels"]),
-                    own["role"],
+                    factor["path"],
+                    factor["name"],
+                    tuple(factor["labels"]),
+                    tuple(factor["labels"]),
+                    factor["role"],
                 )
-                for own in dimension
+                for factor in dimension
             )
             for dimension in content["dimensions"]
-        )  # fmt: skip
+        )
         places = content.get("settings", ())
         return cls(dimensions, tuple(content["seeds"]), settings=make_settings(places))
 
     def _combine(self) -> Iterator[Setting]:
         rows = [range(size) for size in self.sizes]
-        for number, chosen in enumerate(itertools.product(*rows), start=1):
+        for number, indices in enumerate(itertools.product(*rows), start=1):
             place: list[Value] = []
             overrides = list(self.shared)
             scenario = self.scenario
-            for dimension, index in zip(self.dimensions, chosen, strict=True):
+            for dimension, index in zip(self.dimensions, indices, strict=True):
                 for factor in dimension:
                     place.append(factor.labels[index])
                     overrides += factor.write(index)
