@@ -76,11 +76,13 @@ def gather_queues(result: Record) -> list[QueueGroup]:
     for row in sorted(rows, key=lambda row: order_naturally(row["queue"])):
         pooled.setdefault(label_member(row["queue"], groups), []).append(row)
     gathered = {
-        tier: own for label, rows in pooled.items() for tier, own in _split_tiers(label, rows)
+        tier: members
+        for label, rows in pooled.items()
+        for tier, members in _split_tiers(label, rows)
     }
     return [
-        QueueGroup(label, tuple(sorted(own, key=_rank, reverse=True)))
-        for label, own in gathered.items()
+        QueueGroup(label, tuple(sorted(members, key=_rank, reverse=True)))
+        for label, members in gathered.items()
     ]
 
 
@@ -94,10 +96,10 @@ def _split_tiers(
     if not 1 < len(tiers) <= MOST_TIERS:
         yield label, rows
         return
-    for rate, own in sorted(tiers.items()):
-        name = name_group(own[0]["queue"]) if len(own) > 1 else own[0]["queue"]
-        size = f" ×{len(own)}" if len(own) > 1 else ""
-        yield f"{name}{size} at {format_quantity(rate, 'rate')}", own
+    for rate, members in sorted(tiers.items()):
+        name = name_group(members[0]["queue"]) if len(members) > 1 else members[0]["queue"]
+        size = f" ×{len(members)}" if len(members) > 1 else ""
+        yield f"{name}{size} at {format_quantity(rate, 'rate')}", members
 
 
 def _rank(row: Mapping[str, Any]) -> tuple[float, float]:

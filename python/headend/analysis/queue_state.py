@@ -82,16 +82,16 @@ class QueueState:
 
 def describe_queue(result: Record, name: str) -> QueueState | None:
     """Describe a queue, if it had packets."""
-    queues = {own["queue"]: own for own in weigh_queues(result)}
+    queues = {member["queue"]: member for member in weigh_queues(result)}
     if name not in queues:
         return None
     row = queues[name]
     limit, rate = _read_limit(row), read_number(row["rate_bps"])
     longest = read_number(row["backlog_max_bytes"])
     group = find_groups(list(queues)).get(name)
-    members = [queues[own] for own in group.members if own in queues] if group else [row]
+    members = [queues[member] for member in group.members if member in queues] if group else [row]
     # Of its tier: others of its group have another rate.
-    alike = [own for own in members if own["rate_bps"] == row["rate_bps"]]
+    alike = [member for member in members if member["rate_bps"] == row["rate_bps"]]
     return QueueState(
         queue=row["queue"],
         link=row["link"],
@@ -109,7 +109,7 @@ def describe_queue(result: Record, name: str) -> QueueState | None:
         overflowed=row["discarded_overlimit"],
         reason=_find_reason(row),
         alike=len(alike),
-        standing=sum(own["standing_ratio"] > STANDING_TIME for own in alike),
+        standing=sum(member["standing_ratio"] > STANDING_TIME for member in alike),
         room_ns=limit * 8e9 / rate if limit is not None and rate else None,
         filled_ratio=longest / limit if limit and longest is not None else None,
         is_tcps=_is_tcps(result, row),
@@ -129,25 +129,25 @@ def _is_tcps(result: Record, row: Mapping[str, Any]) -> bool:
     if not reasons:
         return False
     tcp = total = 0.0
-    for own in result.rows("flows"):
-        count = sum(own[reason] for reason in reasons)
-        if count and own["direction"] == row["direction"]:
+    for flow in result.rows("flows"):
+        count = sum(flow[reason] for reason in reasons)
+        if count and flow["direction"] == row["direction"]:
             total += count
             tcp += count * _find_share_of_tcp(
-                result, own["flow"], own["transport"], own["direction"]
+                result, flow["flow"], flow["transport"], flow["direction"]
             )
     return 2 * tcp > total
 
 
-def _find_share_of_tcp(result: Record, flow: str, transport: str, way: str) -> float:
+def _find_share_of_tcp(result: Record, flow: str, transport: str, direction: str) -> float:
     """Give the share of TCP in what a flow lost, or had marked; a host's connections tell."""
     if transport != MIXED:
         return float(transport == "tcp")
     lost: dict[str, int] = dict.fromkeys(("tcp", "other"), 0)
-    for own in result.rows("real_flows"):
-        if own["flow"] == flow:
-            lost["tcp" if own["protocol"] == "tcp" else "other"] += (
-                own[f"discarded_{way}"] + own[f"marked_{way}"]
+    for row in result.rows("real_flows"):
+        if row["flow"] == flow:
+            lost["tcp" if row["protocol"] == "tcp" else "other"] += (
+                row[f"discarded_{direction}"] + row[f"marked_{direction}"]
             )
     return lost["tcp"] / max(sum(lost.values()), 1)
 
@@ -188,22 +188,22 @@ def _is_one_band(result: Record, queue: QueueState) -> bool:
     if queue.discipline != "strict_priority" or key is None:
         return False
     scenario = result.manifest["scenario"]
-    own = f"{key}.strict_priority.bands"
-    bands = find_value(scenario, own)
+    path = f"{key}.strict_priority.bands"
+    bands = find_value(scenario, path)
     if not bands:
         return False
     dscps = {flow.get("dscp", 0) for flow in scenario.get("flow", {}).values()}
     # The empty band takes what no other names.
     rest = bands.index([])
     used = {
-        next((place for place, band in enumerate(bands) if dscp in band), rest) for dscp in dscps
+        next((index for index, band in enumerate(bands) if dscp in band), rest) for dscp in dscps
     }
     # What flows of other lines say of themselves is left out: the engine warns of bands to which
     # nothing comes here.
     warned = [
-        place
-        for place in used - {rest}
-        if any(text.startswith((f"{own}: ", f"{own}[{place}]: ")) for text in result.warnings)
+        index
+        for index in used - {rest}
+        if any(text.startswith((f"{path}: ", f"{path}[{index}]: ")) for text in result.warnings)
     ]
     return len(used.difference(warned)) <= 1
 
