@@ -204,22 +204,22 @@ def run_missing(
 
     def describe_progress() -> None:
         if on_progress:
-            left = sum(len(ledger.missing) for ledger in ledgers)
+            remaining = sum(len(ledger.missing) for ledger in ledgers)
             done, total, kept = (
                 sum(getattr(ledger, name) for ledger in ledgers)
                 for name in ("done", "total", "already")
             )
-            on_progress(Progress(done, total, kept, min(places, left)))
+            on_progress(Progress(done, total, kept, min(places, remaining)))
 
-    given = 0
+    yielded = 0
     with closing(executor.run(list_missing(), stop)) as stream:
         for task, outcome in stream:
             ledgers[task.batch].enter(task.job.key, outcome)
             describe_progress()
-            while given < len(ledgers) and not ledgers[given].missing:
-                yield ledgers[given].close()
-                given += 1
-    for ledger in ledgers[given:]:
+            while yielded < len(ledgers) and not ledgers[yielded].missing:
+                yield ledgers[yielded].close()
+                yielded += 1
+    for ledger in ledgers[yielded:]:
         yield ledger.close()
 
 
