@@ -222,8 +222,8 @@ def _put_where_free(fresh: Path, target: Path) -> None:
 def _seal_tree(folder: Path) -> None:
     """Seal all files of a folder just filled; results folders in it have their own seals."""
     inner = {path.parent for path in folder.rglob(MANIFEST)} - {folder}
-    for own in inner:
-        _seal_tree(own)
+    for inner_folder in inner:
+        _seal_tree(inner_folder)
     files = (path for path in folder.rglob("*") if path.is_file())
     seal(
         folder,

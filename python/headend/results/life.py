@@ -260,10 +260,10 @@ def _describe_air(
 def _is_own(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a frame is of the packet's own exchange: of its queue, after it left that."""
     return any(
-        other["step"] == "dequeued"
-        and other["queue"] == row["queue"]
-        and other["at_ns"] <= row["at_ns"]
-        for other in rows
+        earlier["step"] == "dequeued"
+        and earlier["queue"] == row["queue"]
+        and earlier["at_ns"] <= row["at_ns"]
+        for earlier in rows
     )
 
 
@@ -412,14 +412,14 @@ def _find_filled(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
 
 def _find_asked(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
     """Find the grant of a burst put together before it is asked for: the last, or a fragment's."""
-    start, asked = None, True
+    start, has_requested = None, True
     for row in rows[left + 1 :]:
         if row["step"] in _NEXT or row["step"] == "loaded":
             break
         if row["step"] == "requested":
-            asked = True
-        elif row["step"] == "granted" and asked:
-            start, asked = int(row["when_ns"]), False
+            has_requested = True
+        elif row["step"] == "granted" and has_requested:
+            start, has_requested = int(row["when_ns"]), False
     return start
 
 
