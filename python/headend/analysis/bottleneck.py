@@ -132,24 +132,26 @@ def find_bottleneck(result: Record) -> str | None:
     ]
     standing, lossy, at_times = kinds
     slow = ([row for row in queues if row["delay_p99_ns"] > LONG_WAIT], "delay_p99_ns")
-    ways: set[str] = set()
-    felt: set[str] = set()
+    directions: set[str] = set()
+    blamed: set[str] = set()
     if not _is_clear(kinds, slow):
-        hurt = [own for own in judge_flows(result) if own.suffers and own.symptom]
-        harms = {own.symptom for own in hurt}
+        hurt = [finding for finding in judge_flows(result) if finding.suffers and finding.symptom]
+        harms = {finding.symptom for finding in hurt}
         main = find_causes(result).main
-        felt = set(main.queues) if main else set()
-        ways = {
-            way for own in hurt for way in ([own.direction] if own.direction else ["up", "down"])
+        blamed = set(main.queues) if main else set()
+        directions = {
+            direction
+            for finding in hurt
+            for direction in ([finding.direction] if finding.direction else ["up", "down"])
         }
         if harms == {"late"}:
             kinds = [standing, at_times, slow, lossy]
         elif harms == {"lost"}:
             kinds = [lossy, standing, at_times]
     for chosen, by in [
-        *(([row for row in chosen if row["queue"] in felt], by) for chosen, by in kinds),
-        ([row for row in queues if row["queue"] in felt], "waited"),
-        *(([row for row in chosen if row["direction"] in ways], by) for chosen, by in kinds),
+        *(([row for row in chosen if row["queue"] in blamed], by) for chosen, by in kinds),
+        ([row for row in queues if row["queue"] in blamed], "waited"),
+        *(([row for row in chosen if row["direction"] in directions], by) for chosen, by in kinds),
         *kinds,
     ]:
         if chosen:

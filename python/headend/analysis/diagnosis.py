@@ -113,8 +113,8 @@ def open_case(record: Record) -> Case:
 def diagnose(record: Record) -> Diagnosis:
     """Find what is wrong with a run."""
     case = open_case(record)
-    found = [fact for find in FINDERS for fact in find(case)]
-    return Diagnosis(tuple(found), tuple(find_main_causes(case)))
+    every = (fact for find in FINDERS for fact in find(case))
+    return Diagnosis(tuple(every), tuple(find_main_causes(case)))
 
 
 def find_reservations(record: Record) -> Iterator[Fact]:
@@ -154,9 +154,11 @@ def find_nothing(record: Record) -> Iterator[Fact]:
 
 def _find_path_loss(case: Case) -> Iterator[Fact]:
     """Find whose packets the path lost; what queues dropped is not among them."""
-    shares = {own.label: max(f.path_loss_ratio for f in own.findings) for own in case.groups}
+    shares = {group.label: max(f.path_loss_ratio for f in group.findings) for group in case.groups}
     if lossy := {label: share for label, share in shares.items() if share}:
-        yield facts.PathLoss(lossy, frozenset(own.label for own in case.groups if own.is_group))
+        yield facts.PathLoss(
+            lossy, frozenset(group.label for group in case.groups if group.is_group)
+        )
 
 
 def _find_queue(case: Case) -> Iterator[Fact]:

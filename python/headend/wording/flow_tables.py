@@ -154,23 +154,7 @@ def _tabulate_queues(
         Column.of("dropped"),
         Column.of("marked", is_detail=not is_marked),
     )
-    rows = [
-        Row(
-            Cell(
-                f"{state.channel}, the channel",
-                is_chosen=state.is_full,
-                tag="full" if state.is_full else "",
-            ),
-            (
-                Cell(state.sharing),
-                Cell.of(state.capacity_bps, rate),
-                *[None] * 4,
-                Cell.of(state.utilisation, PER_CENT),
-                *[None] * 2,
-            ),
-        )
-        for state in channels
-    ]
+    rows = [_write_channel(state, rate) for state in channels]
     units = {"rate": rate, "delay": delay, "size": size}
     for party in parties:
         is_chosen = any(row["queue"] == bottleneck for row in party.rows)
@@ -184,6 +168,19 @@ def _tabulate_queues(
             cells = _write_queue(row, row["discipline"], units)
             rows.append(Row(label, cells, "inner" if party.is_group else ""))
     return Table(columns, tuple(rows), "queue")
+
+
+def _write_channel(state: ChannelState, rate: Unit) -> Row:
+    """Write a channel's row of the table of queues, which has no delays, backlog or packets."""
+    tag = "full" if state.is_full else ""
+    cells = (
+        Cell(state.sharing),
+        Cell.of(state.capacity_bps, rate),
+        *[None] * 4,
+        Cell.of(state.utilisation, PER_CENT),
+        *[None] * 2,
+    )
+    return Row(Cell(f"{state.channel}, the channel", is_chosen=state.is_full, tag=tag), cells)
 
 
 def _write_queue(
