@@ -112,10 +112,10 @@ def _rank(row: Mapping[str, Any]) -> tuple[float, float]:
 def find_bottleneck(result: Record) -> str | None:
     """Find the queue that did the harm, else the scenario's own, or the one with the longest waits.
 
-    Harm does a queue that stands, then one that loses much, then one that stands at times, then one
-    that is long now and then. Whose packets are late are not harmed by what is lost, and whose are
-    lost first of all by that; the queues in which most of those who suffer wait come before any
-    other, and those of a direction in which one of them suffers before the rest.
+    The most harmful is a standing queue, then one that loses much, then one that stands at times.
+    Where all suffering flows suffer from late packets, the order is: standing, at times, long now
+    and then, lossy; where all suffer from loss: lossy, standing, at times. Queues in which most
+    suffering flows wait come before all others, then queues of a direction in which a flow suffers.
     """
     queues = weigh_queues(result)
     kinds: list[_Harm] = [
@@ -168,7 +168,7 @@ def _order(rows: Sequence[dict[str, Any]], column: str) -> list[dict[str, Any]]:
 
 
 def _is_clear(kinds: Sequence[_Harm], slow: _Harm) -> bool:
-    """Say whether the same queue is to blame whoever suffers; looking at all flows takes long."""
+    """Say whether the flows need not be judged: the same queue is to blame in any case."""
     standing, lossy, _ = (rows for rows, _ in kinds)
     if lossy or not standing:
         return not lossy and not slow[0]
@@ -202,7 +202,7 @@ def _is_blamed(chosen: Sequence[str | None]) -> Callable[[int, Mapping[str, Any]
 
 
 def _is_long(row: Mapping[str, Any]) -> bool:
-    """Say whether a queue was one to speak of; one that nothing waits in tells nothing."""
+    """Say whether packets waited in a queue, or many of them were lost."""
     return (row["delay_p99_ns"] or 0.0) > SHORT_WAIT or row["lost_ratio"] > LOSSY_SHARE
 
 

@@ -114,12 +114,12 @@ class Criteria:
         names = (name for term in self.terms for name in term.measures)
         return {name: name for name in names if name not in measures}
 
-    def tell(self) -> str:
+    def describe(self) -> str:
         """Write it in words.
 
         Examples
         --------
-        >>> read_preferences(["call >= 4.0", "most upload"], {"call": "", "upload": ""}).tell()
+        >>> read_preferences(["call >= 4.0", "most upload"], {"call": "", "upload": ""}).describe()
         'call >= 4.0 and the most upload'
         """
         parts = [condition.text for condition in self.constraints]

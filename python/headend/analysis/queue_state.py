@@ -1,4 +1,4 @@
-"""Where a queue stood: its delays, losses and room, and who lost packets in it."""
+"""The state of a queue in a run: its delays, losses and room, and whose packets it lost."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ if TYPE_CHECKING:
 #: Share of its buffer up to which DOCSIS-PIE sleeps (RFC 8034).
 SLEEPS_TO = 1 / 3
 
-#: Share of its limit from which that is what ends a queue's growth.
-AT_ITS_LIMIT = 0.8
-
 
 @dataclass(frozen=True)
 class QueueState:
-    """Where a queue stood. Delays in ns.
+    """The state of a queue in a run. Delays in ns.
 
     Parameters
     ----------
-    alike
-        How many queues there are of its group, itself included.
-    by_law
-        Of the discarded packets, those that its law dropped early.
-    overflowed
-        Of them, those for which it had no room.
-    reason
-        Why most of those packets were discarded that were.
     standing_ratio
-        Share of the time in which it stood: in which a packet in it had waited for more than 50 ms.
+        The share of the time in which the queue stood: a packet in it had waited for more than
+        50 ms.
+    by_law
+        How many packets were discarded by the queue's law, or by its limit for each flow.
+    overflowed
+        How many packets were discarded because the queue had no room.
+    reason
+        The reason for which most packets were discarded; empty where none was.
+    alike
+        How many queues of its group have its rate, itself included.
     standing
-        How many of them stood for most of the time.
+        How many of these stood for most of the time.
     room_ns
-        How long its limit in bytes takes at its rate; None where it has none.
+        The time in which the line sends as many bytes as the queue's limit; None without a limit in
+        bytes.
     filled_ratio
-        Share of that limit which its longest backlog took; None where it has none.
+        The longest backlog as a share of that limit; None without such a limit.
     is_tcps
-        Whether most of what was discarded or marked for its reasons, in its direction, was TCP's.
+        Whether most packets of its direction that queues discarded or marked, for the reasons
+        found in this queue, were TCP's.
     """
 
     queue: str
@@ -81,7 +81,7 @@ class QueueState:
 
 
 def describe_queue(result: Record, name: str) -> QueueState | None:
-    """Describe a queue, if it had packets."""
+    """Give the state of a queue; None where it had no packets."""
     queues = {member["queue"]: member for member in weigh_queues(result)}
     if name not in queues:
         return None
@@ -165,7 +165,7 @@ def _find_reason(row: Mapping[str, Any]) -> str:
 
 
 def describe_shared_queue(results: Sequence[Record]) -> list[QueueState | None]:
-    """Describe the one queue that runs are compared by, in each of them."""
+    """Give the state, in each run, of the queue that runs are compared by; None without one."""
     name = find_shared_bottleneck(results)
     return [describe_queue(result, name) if name else None for result in results]
 

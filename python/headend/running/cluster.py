@@ -53,7 +53,7 @@ def open_executor(
     allowance: Allowance | None = None,
     stop: threading.Event | None = None,
 ) -> Iterator[Executor]:
-    """Give those who run the points: this machine's cores, or a cluster's workers."""
+    """Give the executor of the points: this machine's cores, or a cluster's workers."""
     if scheduler is None:
         yield Threads(allowance)
         return
