@@ -123,7 +123,9 @@ def make_design(
         label_values(
             [
                 (path, str(label) if labels and path == chosen else value)
-                for (path, value), label in zip(setting.overrides, setting.place, strict=True)
+                for (path, value), label in zip(
+                    setting.overrides, setting.factor_labels, strict=True
+                )
             ]
         )
         for setting in design.list_settings()

@@ -170,8 +170,8 @@ def run_missing(
 ) -> Generator[Finished, None, None]:
     """Run the jobs that the stores lack, keeping each when done; equal keys of a batch once.
 
-    All batches are one stream: no core waits for the last job of a batch, and jobs go on while
-    one who asked looks at what became of a batch.
+    All batches are one stream: no core waits for the last job of a batch, and jobs go on while the
+    caller reads the results of a batch.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class Plan:
     #: The design that the run is part of, and its setting's label for each factor of the design;
     #: None for a run by itself.
     design: Design | None = None
-    place: tuple[Value, ...] = ()
+    factor_labels: tuple[Value, ...] = ()
 
     @property
     def run(self) -> Run:
@@ -190,7 +190,7 @@ class Plan:
         if emulation is not None:
             manifest["emulation"] = dict(emulation)
         if self.design:
-            manifest |= {"design": self.design.to_dict(), "place": list(self.place)}
+            manifest |= {"design": self.design.to_dict(), "place": list(self.factor_labels)}
         if self.follow:
             manifest["explain"] = list(self.follow)
         return manifest
@@ -462,7 +462,7 @@ def plan_comparison(
                     f"(from --set {path}={value})", f"(from --vary {path}={value})"
                 )
             raise InputError(message) from error
-        plans.append(replace(plan, place=setting.place))
+        plans.append(replace(plan, factor_labels=setting.factor_labels))
     _refuse_same(plans)
     refuse_alike([plan.label for plan in plans])
     all_seeds = choose_seeds(seeds, plans[0].seed)

@@ -24,7 +24,7 @@ def take_notes(
 ) -> tuple[str, ...]:
     """Give all warnings of points and replaced values once, as sentences without full stop."""
     jobs = [(point, item) for point, item in prepared if isinstance(item, Job)]
-    warnings = note_warnings(names, [(point.place, job.warnings) for point, job in jobs])
+    warnings = note_warnings(names, [(point.factor_labels, job.warnings) for point, job in jobs])
     return tuple(dict.fromkeys([*warnings, *_note_replaced(jobs)]))
 
 
