@@ -159,12 +159,12 @@ def take_middle(wanted: Quantity, values: Sequence[float]) -> float | None:
     ValueError
         For a quantity of which every member has a value, or more is neither better nor worse.
     """
-    is_rising = list_measures()[wanted.metric].is_rising if wanted.table == "measures" else None
-    if is_rising is None:
+    higher_is_better = list_measures()[wanted.metric].higher_is_better if wanted.table == "measures" else None
+    if higher_is_better is None:
         raise ValueError(
             f'"{wanted.text}": {MIDDLE} is of a measure, of which more is better or worse'
         )
-    from_worst = sorted(values, reverse=not is_rising)
+    from_worst = sorted(values, reverse=not higher_is_better)
     place = (len(wanted.members) - 1) // 2 - (len(wanted.members) - len(values))
     return from_worst[place] if place >= 0 else None
 

@@ -20,7 +20,7 @@ def test_a_grid_combines_dimensions_and_writes_what_is_shared_first() -> None:
         ((QUEUE,), (DELAY,)), (3, 4), "line.toml", (("duration", '"2 s"'),), (("warmup", '"1 s"'),)
     )
     points = design.list_points()
-    assert [(point.setting.number, point.place, point.seed) for point in points[1:4]] == [
+    assert [(point.setting.number, point.factor_labels, point.seed) for point in points[1:4]] == [
         (1, ("codel", "10 ms"), 4),
         (2, ("codel", "20 ms"), 3),
         (2, ("codel", "20 ms"), 4),
@@ -51,8 +51,8 @@ def test_settings_may_be_listed_one_by_one() -> None:
     )
     design = Design(((tier,), (QUEUE,)), (1, 2), settings=settings)
     assert len(design.list_points()) == 6
-    assert [own.place for own in Design.from_dict(design.to_dict()).settings] == [
-        own.place for own in settings
+    assert [own.factor_labels for own in Design.from_dict(design.to_dict()).settings] == [
+        own.factor_labels for own in settings
     ]
 
 

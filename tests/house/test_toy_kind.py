@@ -71,16 +71,18 @@ class Ladder(Experiment, Presented):
 
     @property
     def choice(self) -> Choice:
-        settings = [own.number for own in self.design.list_settings()]
+        settings = [setting.number for setting in self.design.list_settings()]
         terms = {self.measure: self.values}
         evaluation = evaluate(self.criteria, terms, settings, set(self.values.values))
-        return rank(evaluation, settings, Policy(MeasureValues.is_tie, min, lambda own: min(own)))
+        return rank(evaluation, settings, Policy(MeasureValues.is_tie, min, min))
 
     @property
     def answer(self) -> Answer:
         labels = self.design.factors[0].labels
-        said = f"It is {labels[self.choice.setting - 1]}." if self.choice.setting else "None does."
-        return Answer(f"Which is the least that keeps {self.keep}?", (said,), None, "")
+        sentence = (
+            f"It is {labels[self.choice.setting - 1]}." if self.choice.setting else "None does."
+        )
+        return Answer(f"Which is the least that keeps {self.keep}?", (sentence,), None, "")
 
     def present(self) -> tuple[Answer, list[Figure]]:
         return self.answer, []
@@ -90,15 +92,15 @@ def describe_ladder(result: Ladder) -> Page:
     """Make its page: one table besides the answer."""
     labels, kind = result.design.factors[0].labels, result.values.info.kind
     rows = [
-        Row(str(labels[setting - 1]), (Cell(format_estimate(own, kind)),))
-        for setting, own in result.values.estimates.items()
+        Row(str(labels[setting - 1]), (Cell(format_estimate(estimate, kind)),))
+        for setting, estimate in result.values.estimates.items()
     ]
     table = Table((Column(result.measure),), tuple(rows), result.design.names[0])
     return Page("ladder", result.answer, [], [Section("table", table)])
 
 
 def run_ladder(content: Mapping[str, Any], folder: Path) -> Ladder:
-    """Read what is asked, run what is missing, and write the folder with its page."""
+    """Read the design, run the points without a result, and write the folder with its page."""
     refuse_unknown(content, KEYS)
     factor = read_factor("values", content["vary"], content["values"])
     seeds, scenario = choose_seeds(content["seeds"]), content["scenario"]
@@ -107,9 +109,9 @@ def run_ladder(content: Mapping[str, Any], folder: Path) -> Ladder:
         table=pl.DataFrame(), complete=False, folder=folder,
     )  # fmt: skip
     points, text = ladder.design.list_points(), read_scenario(scenario)
-    kept = Named({ladder.measure: ladder.measure})
-    jobs = [prepare(text, point.setting.overrides, point.seed, kept) for point in points]
-    places = [own.to_columns(ladder.design.names) for own in points]
+    selection = Named({ladder.measure: ladder.measure})
+    jobs = [prepare(text, point.setting.overrides, point.seed, selection) for point in points]
+    places = [point.to_columns(ladder.design.names) for point in points]
 
     def gather(store: PointStore, finished: Sequence[Finished]) -> Ladder:
         frames = gather_points(zip(places, jobs, strict=True), store, finished[0])
@@ -118,8 +120,8 @@ def run_ladder(content: Mapping[str, Any], folder: Path) -> Ladder:
             ladder, table=join_frames(frames), complete=finished[0].complete, points=listed
         )
 
-    def open_folder(own: Path) -> None:
-        open_experiment(own, Ladder.kind, lambda manifest: None)
+    def open_folder(path: Path) -> None:
+        open_experiment(path, Ladder.kind, lambda manifest: None)
 
     result = run_points([jobs], gather, folder, open_folder, stop=threading.Event())
     write_experiment(result, lambda: render_page(describe_ladder(result)))

@@ -44,7 +44,7 @@ ORDER = (
 
 @dataclass(frozen=True)
 class Import:
-    """One import: who imports what, and where it is written."""
+    """One import: importing module, imported module, and the line of the statement."""
 
     importer: str
     imported: str
@@ -55,69 +55,69 @@ class Import:
         return f"{self.path}:{self.line}: {self.importer} imports {self.imported}"
 
 
-def name_of(path: Path, package: Path) -> str:
-    """Name a module as an import would."""
+def name_module(path: Path, package: Path) -> str:
+    """Give a module's name as imports have it."""
     parts = (package.name, *path.relative_to(package).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def modules(package: Path) -> dict[str, Path]:
-    """All modules of a package, by name."""
+def list_modules(package: Path) -> dict[str, Path]:
+    """List the modules of a package: paths by name."""
     return {
-        name_of(path, package): path
+        name_module(path, package): path
         for path in sorted(package.rglob("*.py"))
         if "shipped" not in path.relative_to(package).parts
     }
 
 
-def imports(package: Path) -> Iterator[Import]:
-    """Every import of one module of the package by another, at any place in it."""
-    known = modules(package)
+def list_imports(package: Path) -> Iterator[Import]:
+    """Give each import of one module of the package by another, inside functions too."""
+    paths = list_modules(package)
     compiled = f"{package.name}._engine"
-    for name, path in known.items():
+    for name, path in paths.items():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
-                wanted = [alias.name for alias in node.names]
+                names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
                 above = name.split(".")
                 if path.name != "__init__.py":
                     above = above[:-1]
                 base = ".".join(above[: len(above) - node.level + 1]) if node.level else ""
                 module = ".".join(part for part in (base, node.module) if part)
-                # `from package import module` imports the module, and `from module import name` the
-                # module it stands in.
-                wanted = [
-                    inner if (inner := f"{module}.{alias.name}") in (*known, compiled) else module
+                # `from package import module` imports that module, `from module import name` the
+                # module that defines the name.
+                names = [
+                    inner if (inner := f"{module}.{alias.name}") in (*paths, compiled) else module
                     for alias in node.names
                 ]
             else:
                 continue
-            for imported in dict.fromkeys(wanted):
-                if (imported in known or imported == compiled) and imported != name:
+            for imported in dict.fromkeys(names):
+                if (imported in paths or imported == compiled) and imported != name:
                     yield Import(name, imported, path, node.lineno)
 
 
-def place(name: str) -> int:
-    """Where a module stands in the order; what is in no wing stands above all."""
+def rank(name: str) -> int:
+    """Give a module's rank in `ORDER`; a module of no wing ranks above all."""
     first = name.split(".")[1] if "." in name else ""
     return ORDER.index(first) if first in ORDER else len(ORDER)
 
 
-def against_the_order(package: Path) -> list[str]:
-    """Every import that goes up, in words; no module needs the package itself."""
+def list_upward_imports(package: Path) -> list[str]:
+    """List the imports that go up the order, and those of the package itself."""
     wrong = []
-    for found in imports(package):
-        importer, imported = place(found.importer), place(found.imported)
-        if found.importer != package.name and imported > importer:
-            wrong.append(str(found))
+    for item in list_imports(package):
+        importer, imported = rank(item.importer), rank(item.imported)
+        if item.importer != package.name and imported > importer:
+            wrong.append(str(item))
     return wrong
 
 
-def circle(package: Path) -> list[str]:
-    """The modules of one circle of imports, if there is one."""
+def find_circle(package: Path) -> list[str]:
+    """Give the modules of one circle of imports; an empty list where there is none."""
     needs: dict[str, set[str]] = {}
-    for found in imports(package):
-        needs.setdefault(found.importer, set()).add(found.imported)
+    for item in list_imports(package):
+        needs.setdefault(item.importer, set()).add(item.imported)
     try:
         TopologicalSorter(needs).prepare()
     except CycleError as error:
@@ -126,11 +126,11 @@ def circle(package: Path) -> list[str]:
 
 
 def test_imports_go_down_the_wings() -> None:
-    assert against_the_order(PACKAGE) == []
+    assert list_upward_imports(PACKAGE) == []
 
 
 def test_no_import_goes_in_a_circle() -> None:
-    assert circle(PACKAGE) == []
+    assert find_circle(PACKAGE) == []
 
 
 def test_every_folder_is_a_wing() -> None:
@@ -158,13 +158,13 @@ def test_an_import_inside_a_function_counts(tmp_path: Path) -> None:
     (package / "pages" / "page.py").write_text("from headend.text import words\n")
     words = package / "text" / "words.py"
     words.write_text("def show():\n    from headend.pages.page import draw\n")
-    assert against_the_order(package) == [
+    assert list_upward_imports(package) == [
         f"{words}:2: headend.text.words imports headend.pages.page"
     ]
-    assert set(circle(package)) == {"headend.text.words", "headend.pages.page"}
+    assert set(find_circle(package)) == {"headend.text.words", "headend.pages.page"}
     words.write_text(
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..pages import page\n"
     )
-    assert against_the_order(package) == [
+    assert list_upward_imports(package) == [
         f"{words}:3: headend.text.words imports headend.pages.page"
     ]

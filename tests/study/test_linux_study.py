@@ -298,7 +298,7 @@ def test_what_is_expected_is_said_as_it_is_checked() -> None:
 
 
 def test_a_case_is_run_as_it_is_called() -> None:
-    points = {point.place[0]: point for point in load(LINUX).list_points()}
+    points = {point.factor_labels[0]: point for point in load(LINUX).list_points()}
     assert len(points) == 17
     for case, point in points.items():
         rate, _, rtt, _, queue, count, control = str(case).split(" ")

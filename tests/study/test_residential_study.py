@@ -104,5 +104,5 @@ def test_each_case_is_the_experiments_home() -> None:
         uploads = [name for name in flows if name.startswith("upload")]
         downloads = [name for name in flows if name.startswith("download")]
         expected = {"3": (1, 0), "4": (0, 1), "5": (1, 1), "6": (5, 5), "7": (5, 5)}
-        case = str(point.place[study.design.names.index("case")])
+        case = str(point.factor_labels[study.design.names.index("case")])
         assert (len(uploads), len(downloads)) == expected.get(case, (0, 0))

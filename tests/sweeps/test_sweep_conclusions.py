@@ -67,10 +67,10 @@ def tabulate(sweep: Sweep, gives: Mapping[str, Give]) -> pl.DataFrame:
     rows = []
     names = sweep.design.names
     for point in sweep.design.list_points():
-        place = dict(zip(names, point.place, strict=True))
+        place = dict(zip(names, point.factor_labels, strict=True))
         for name, give in gives.items():
             subject, metric, unit = QUANTITIES[name]
-            value = give(*point.place, point.seed)
+            value = give(*point.factor_labels, point.seed)
             failed = isinstance(value, str)
             figure = {"measure": name, "subject": subject, "metric": metric, "unit": unit}
             rows.append(

@@ -91,7 +91,7 @@ def test_dimensions_are_combined_and_the_first_changes_slowest() -> None:
     )
     points = sweep.design.list_points()
     assert sweep.design.names == ["queue", "flow.call.rtt", "flow.upload.rtt"]
-    assert [point.place for point in points[::2]] == [
+    assert [point.factor_labels for point in points[::2]] == [
         ("drop_tail", "10 ms", 1),
         ("drop_tail", "20 ms", 2),
         ("codel target 5 ms", "10 ms", 1),

@@ -76,11 +76,13 @@ def gather_queues(result: Record) -> list[QueueGroup]:
     for row in sorted(rows, key=lambda row: order_naturally(row["queue"])):
         pooled.setdefault(label_member(row["queue"], groups), []).append(row)
     gathered = {
-        tier: own for label, rows in pooled.items() for tier, own in _split_tiers(label, rows)
+        tier: members
+        for label, rows in pooled.items()
+        for tier, members in _split_tiers(label, rows)
     }
     return [
-        QueueGroup(label, tuple(sorted(own, key=_rank, reverse=True)))
-        for label, own in gathered.items()
+        QueueGroup(label, tuple(sorted(members, key=_rank, reverse=True)))
+        for label, members in gathered.items()
     ]
 
 
@@ -94,10 +96,10 @@ def _split_tiers(
     if not 1 < len(tiers) <= MOST_TIERS:
         yield label, rows
         return
-    for rate, own in sorted(tiers.items()):
-        name = name_group(own[0]["queue"]) if len(own) > 1 else own[0]["queue"]
-        size = f" ×{len(own)}" if len(own) > 1 else ""
-        yield f"{name}{size} at {format_quantity(rate, 'rate')}", own
+    for rate, members in sorted(tiers.items()):
+        name = name_group(members[0]["queue"]) if len(members) > 1 else members[0]["queue"]
+        size = f" ×{len(members)}" if len(members) > 1 else ""
+        yield f"{name}{size} at {format_quantity(rate, 'rate')}", members
 
 
 def _rank(row: Mapping[str, Any]) -> tuple[float, float]:
@@ -110,10 +112,10 @@ def _rank(row: Mapping[str, Any]) -> tuple[float, float]:
 def find_bottleneck(result: Record) -> str | None:
     """Find the queue that did the harm, else the scenario's own, or the one with the longest waits.
 
-    Harm does a queue that stands, then one that loses much, then one that stands at times, then one
-    that is long now and then. Whose packets are late are not harmed by what is lost, and whose are
-    lost first of all by that; the queues in which most of those who suffer wait come before any
-    other, and those of a direction in which one of them suffers before the rest.
+    The most harmful is a standing queue, then one that loses much, then one that stands at times.
+    Where all suffering flows suffer from late packets, the order is: standing, at times, long now
+    and then, lossy; where all suffer from loss: lossy, standing, at times. Queues in which most
+    suffering flows wait come before all others, then queues of a direction in which a flow suffers.
     """
     queues = weigh_queues(result)
     kinds: list[_Harm] = [
@@ -130,24 +132,26 @@ def find_bottleneck(result: Record) -> str | None:
     ]
     standing, lossy, at_times = kinds
     slow = ([row for row in queues if row["delay_p99_ns"] > LONG_WAIT], "delay_p99_ns")
-    ways: set[str] = set()
-    felt: set[str] = set()
+    directions: set[str] = set()
+    blamed: set[str] = set()
     if not _is_clear(kinds, slow):
-        hurt = [own for own in judge_flows(result) if own.suffers and own.symptom]
-        harms = {own.symptom for own in hurt}
+        hurt = [finding for finding in judge_flows(result) if finding.suffers and finding.symptom]
+        harms = {finding.symptom for finding in hurt}
         main = find_causes(result).main
-        felt = set(main.queues) if main else set()
-        ways = {
-            way for own in hurt for way in ([own.direction] if own.direction else ["up", "down"])
+        blamed = set(main.queues) if main else set()
+        directions = {
+            direction
+            for finding in hurt
+            for direction in ([finding.direction] if finding.direction else ["up", "down"])
         }
         if harms == {"late"}:
             kinds = [standing, at_times, slow, lossy]
         elif harms == {"lost"}:
             kinds = [lossy, standing, at_times]
     for chosen, by in [
-        *(([row for row in chosen if row["queue"] in felt], by) for chosen, by in kinds),
-        ([row for row in queues if row["queue"] in felt], "waited"),
-        *(([row for row in chosen if row["direction"] in ways], by) for chosen, by in kinds),
+        *(([row for row in chosen if row["queue"] in blamed], by) for chosen, by in kinds),
+        ([row for row in queues if row["queue"] in blamed], "waited"),
+        *(([row for row in chosen if row["direction"] in directions], by) for chosen, by in kinds),
         *kinds,
     ]:
         if chosen:
@@ -164,7 +168,7 @@ def _order(rows: Sequence[dict[str, Any]], column: str) -> list[dict[str, Any]]:
 
 
 def _is_clear(kinds: Sequence[_Harm], slow: _Harm) -> bool:
-    """Say whether the same queue is to blame whoever suffers; looking at all flows takes long."""
+    """Say whether the flows need not be judged: the same queue is to blame in any case."""
     standing, lossy, _ = (rows for rows, _ in kinds)
     if lossy or not standing:
         return not lossy and not slow[0]
@@ -198,7 +202,7 @@ def _is_blamed(chosen: Sequence[str | None]) -> Callable[[int, Mapping[str, Any]
 
 
 def _is_long(row: Mapping[str, Any]) -> bool:
-    """Say whether a queue was one to speak of; one that nothing waits in tells nothing."""
+    """Say whether packets waited in a queue, or many of them were lost."""
     return (row["delay_p99_ns"] or 0.0) > SHORT_WAIT or row["lost_ratio"] > LOSSY_SHARE
 
 

@@ -107,53 +107,60 @@ class Causes:
 def find_causes(result: Record) -> Causes:
     """Find the cause for every suffering flow; on a street, for the worst flow of each home."""
     homes = gather_homes(result)
-    found = [home.worst for home in homes] if homes else judge_flows(result)
-    suffering = [own for own in found if own.suffers]
+    findings = [home.worst for home in homes] if homes else judge_flows(result)
+    suffering = [finding for finding in findings if finding.suffers]
     if not suffering:
         return Causes((), 0)
     flows = {(row["flow"], row["direction"]): row for row in result.rows("flows")}
     routes = _Routes(result)
     channels = [state for state in gather_channels(result) if state.is_full]
     groups: dict[tuple[Place, str, str], list[DelayCause]] = {}
-    for own in suffering:
-        cause = _find_cause(own, flows, routes, channels)
+    for finding in suffering:
+        cause = _find_cause(finding, flows, routes, channels)
         if cause:
             key = (cause.place, cause.link, cause.direction)
             groups.setdefault(key, []).append(cause)
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
-    known = sum(map(len, groups.values()))
+    explained = sum(map(len, groups.values()))
     return Causes(
-        tuple(CauseGroup(*key, tuple(causes)) for key, causes in ordered), len(suffering) - known
+        tuple(CauseGroup(*key, tuple(causes)) for key, causes in ordered),
+        len(suffering) - explained,
     )
 
 
 def _find_cause(
-    own: FlowQuality,
+    finding: FlowQuality,
     flows: Mapping[tuple[str, str], Mapping[str, Any]],
     routes: _Routes,
     channels: list[ChannelState],
 ) -> DelayCause | None:
-    is_lost = own.symptom == "lost"
-    way = own.direction or _find_way(own.flow, flows, is_lost=is_lost)
-    row = flows.get((own.flow, way))
+    is_lost = finding.symptom == "lost"
+    direction = finding.direction or _find_way(finding.flow, flows, is_lost=is_lost)
+    row = flows.get((finding.flow, direction))
     if row is None:
         return None
-    queue = routes.find_queue(own.flow, row, is_lost=is_lost)
+    queue = routes.find_queue(finding.flow, row, is_lost=is_lost)
     if queue is None:
         return None
     place = classify(queue, _measure_wait(row, queue), channels, is_lost=is_lost)
     if place is None:
         return None
-    return DelayCause(own.flow, place, queue["queue"], queue["link"], queue["direction"], is_lost)
+    return DelayCause(
+        finding.flow, place, queue["queue"], queue["link"], queue["direction"], is_lost
+    )
 
 
 def _find_way(
     flow: str, flows: Mapping[tuple[str, str], Mapping[str, Any]], *, is_lost: bool
 ) -> str:
     """Find the direction in which a flow waits longest (95th percentile), or loses most."""
-    by = "loss_ratio" if is_lost else "delay_p95_ns"
-    values = {way: _read(flows[flow, way], by) for way in ("up", "down") if (flow, way) in flows}
-    return max(values, key=lambda way: values[way]) if values else ""
+    column = "loss_ratio" if is_lost else "delay_p95_ns"
+    values = {
+        direction: _read(flows[flow, direction], column)
+        for direction in ("up", "down")
+        if (flow, direction) in flows
+    }
+    return max(values, key=lambda direction: values[direction]) if values else ""
 
 
 def _read(row: Mapping[str, Any], column: str) -> float:
@@ -173,8 +180,8 @@ class _Routes:
         self._only = links if len(links) == 1 else []
         self._queues: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for row in weigh_queues(result):
-            place = row["queue"].rpartition(".")[0]
-            self._queues.setdefault((place, row["direction"]), []).append(row)
+            hop = row["queue"].rpartition(".")[0]
+            self._queues.setdefault((hop, row["direction"]), []).append(row)
 
     def find_queue(
         self, flow: str, row: Mapping[str, Any], *, is_lost: bool
@@ -184,26 +191,28 @@ class _Routes:
         A modem with several service flows is represented by the queue whose delay is nearest to the
         flow's; of the queues of an aggregate it is known which sent the flow's packets.
         """
-        found = []
-        used = find_queue_of(self._result, flow, row["direction"])
-        for place in self._list_places(flow):
-            alike = self._queues.get((place, row["direction"]), [])
-            alike = [own for own in alike if own["queue"] == used] or alike
-            felt = _read(row, "delay_p95_ns")
-            found += sorted(alike, key=lambda own: abs(_read(own, "delay_p95_ns") - felt))[:1]
-        by = "lost_ratio" if is_lost else "delay_p95_ns"
-        return max(found, key=lambda own: _read(own, by)) if found else None
+        candidates = []
+        sent_by = find_queue_of(self._result, flow, row["direction"])
+        for hop in self._list_hops(flow):
+            queues = self._queues.get((hop, row["direction"]), [])
+            queues = [queue for queue in queues if queue["queue"] == sent_by] or queues
+            delay_ns = _read(row, "delay_p95_ns")
+            candidates += sorted(
+                queues, key=lambda queue: abs(_read(queue, "delay_p95_ns") - delay_ns)
+            )[:1]
+        column = "lost_ratio" if is_lost else "delay_p95_ns"
+        return max(candidates, key=lambda queue: _read(queue, column)) if candidates else None
 
-    def _list_places(self, flow: str) -> Iterator[str]:
-        """Give the links and modems on a flow's way; the flow's number picks one of many modems."""
+    def _list_hops(self, flow: str) -> Iterator[str]:
+        """Give the links and modems on a flow's route; a flow's number picks one of many modems."""
         name, _, number = flow.rpartition(".")
         if not number.isdecimal() or name not in self._flows:
             name, number = flow, ""
         host = self._hosts.get(self._flows.get(name, {}).get("host", ""), {})
-        for place in host.get("via") or self._only:
-            yield str(place)
+        for hop in host.get("via") or self._only:
+            yield str(hop)
             if number:
-                yield f"{place}.{number}"
+                yield f"{hop}.{number}"
 
 
 def _measure_wait(flow: Mapping[str, Any], queue: Mapping[str, Any]) -> float:
@@ -213,8 +222,8 @@ def _measure_wait(flow: Mapping[str, Any], queue: Mapping[str, Any]) -> float:
     wait less. Then the wait is the variation of the flow's delay, at most the queue's 99th
     percentile.
     """
-    varies = _read(flow, "delay_p95_ns") - _read(flow, "delay_min_ns")
-    return max(_read(queue, "delay_p95_ns"), min(varies, _read(queue, "delay_p99_ns")))
+    variation_ns = _read(flow, "delay_p95_ns") - _read(flow, "delay_min_ns")
+    return max(_read(queue, "delay_p95_ns"), min(variation_ns, _read(queue, "delay_p99_ns")))
 
 
 def classify(
@@ -231,18 +240,18 @@ def classify(
     channels
         The full channels.
     """
-    used = _read(queue, "utilisation")
+    utilisation = _read(queue, "utilisation")
     if not is_lost and wait <= SHORT_WAIT:
         return None
     if is_lost and not queue["lost"]:
         return None
     is_behind = any(state.serves(queue["link"], queue["direction"]) for state in channels)
-    if is_behind and used <= OWN_RATE:
+    if is_behind and utilisation <= OWN_RATE:
         return Place.CHANNEL
     if (
-        used <= FULL
+        utilisation <= FULL
         and queue["standing_ratio"] <= STANDING_TIME
-        and count_collided(queue) >= MANY_COLLIDE
+        and measure_collided(queue) >= MANY_COLLIDE
     ):
         return Place.CONTENTION
     is_long = wait > LONG_WAIT or queue["standing_ratio"] > STANDING_TIME
@@ -251,7 +260,7 @@ def classify(
     return None
 
 
-def count_collided(queue: Mapping[str, Any]) -> float:
+def measure_collided(queue: Mapping[str, Any]) -> float:
     """Give the share of a cable upstream queue's contention requests that collided, or 0."""
-    asked = queue["requests_contention"]
-    return queue["collisions"] / asked if asked else 0.0
+    requests = queue["requests_contention"]
+    return queue["collisions"] / requests if requests else 0.0

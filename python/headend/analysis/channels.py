@@ -58,25 +58,25 @@ class ChannelState:
 
     @property
     def title(self) -> str:
-        """What to call it."""
+        """The channel's name in a sentence."""
         if self.is_cell:
             return f"channel of {self.channel}"
         return f"{self.direction}stream channel {self.channel}"
 
     def serves(self, link: str, direction: str) -> bool:
-        """Whether a queue of this link and direction waits for it."""
+        """Say whether the queues of a link and direction send over this channel."""
         return self.link == link and (self.is_cell or self.direction == direction)
 
     @property
     def is_full(self) -> bool:
-        """Whether it is what those wait for whose queues share it."""
+        """Whether the channel, not a queue, is what packets of its queues wait for."""
         if self.is_cell:
             return self.full_ratio > FULL_CELL
         return self.full_ratio > FULL_TIME and self.utilisation > FULL_USE
 
     @property
     def is_shared(self) -> bool:
-        """Whether several queues, or neighbours, share it."""
+        """Whether several queues, or a queue and neighbours, share the channel."""
         return self.queues > 1 or self.neighbours_bps > 0
 
     @property
@@ -102,8 +102,8 @@ def _gather(result: Record) -> list[ChannelState]:
     for row in result.rows("channels"):
         if math.isnan(row["utilisation"]):
             continue
-        own = {"channel": row["link"], "is_cell": True} if _is_cell(links, row["link"]) else {}
-        state = ChannelState(**{**row, **own}, queues=0)
+        cell = {"channel": row["link"], "is_cell": True} if _is_cell(links, row["link"]) else {}
+        state = ChannelState(**{**row, **cell}, queues=0)
         sharing = [
             queue
             for queue in result.rows("queues")

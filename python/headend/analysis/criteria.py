@@ -106,20 +106,20 @@ class Criteria:
     @property
     def terms(self) -> list[Term]:
         """All terms without repetition, those of the conditions first."""
-        own = [*(condition.term for condition in self.constraints), self.objective]
-        return list(dict.fromkeys(term for term in own if term))
+        terms = [*(condition.term for condition in self.constraints), self.objective]
+        return list(dict.fromkeys(term for term in terms if term))
 
     def list_paths(self, measures: Mapping[str, str]) -> dict[str, str]:
         """Give the terms' quantities that ``[measures]`` does not name, each under its path."""
         names = (name for term in self.terms for name in term.measures)
         return {name: name for name in names if name not in measures}
 
-    def tell(self) -> str:
+    def describe(self) -> str:
         """Write it in words.
 
         Examples
         --------
-        >>> read_preferences(["call >= 4.0", "most upload"], {"call": "", "upload": ""}).tell()
+        >>> read_preferences(["call >= 4.0", "most upload"], {"call": "", "upload": ""}).describe()
         'call >= 4.0 and the most upload'
         """
         parts = [condition.text for condition in self.constraints]
@@ -215,13 +215,13 @@ def read_preferences(texts: Sequence[str], measures: Mapping[str, str]) -> Crite
     objective: tuple[Term, bool, str] | None = None
     for text in texts:
         where = f'--prefer "{text}"'
-        word, _, rest = text.strip().partition(" ")
-        if word not in ("most", "least") or word in measures:
+        goal, _, rest = text.strip().partition(" ")
+        if goal not in ("most", "least") or goal in measures:
             conditions.append(_read_condition(where, text.strip(), measures))
         elif objective:
             raise InputError(f'{where}: expected one most or least, found "{objective[2]}" before')
         else:
-            objective = (_read_term(where, rest.strip(), measures), word == "most", text)
+            objective = (_read_term(where, rest.strip(), measures), goal == "most", text)
     if objective is None:
         return Criteria(tuple(conditions))
     term, higher_is_better, text = objective
@@ -230,8 +230,8 @@ def read_preferences(texts: Sequence[str], measures: Mapping[str, str]) -> Crite
 
 def _read_condition(where: str, text: str, measures: Mapping[str, str]) -> Condition:
     with naming(where):
-        written, operator, limit = split_expectation(text, _EXAMPLE)
-    return Condition(text, _read_term(where, written, measures), operator, limit, where)
+        expression, operator, limit = split_expectation(text, _EXAMPLE)
+    return Condition(text, _read_term(where, expression, measures), operator, limit, where)
 
 
 def _read_term(where: str, text: str, measures: Mapping[str, str]) -> Term:
@@ -253,9 +253,9 @@ def _parse(
     term: Term, measures: Mapping[str, str], vocabulary: Vocabulary
 ) -> tuple[Kind, Quantity | None]:
     """Give the kind of a term, and its quantity; None for the quantity of a sum or ratio."""
-    found = [parse_sum(measures.get(name, name), vocabulary) for name in term.measures]
-    first, *others = [quantities[0].kind for quantities in found]
-    if others and others[0] != first:
-        raise InputError(f'"{term.text}": a ratio of a {first} and a {others[0]}')
-    is_alone = len(found) == len(found[0]) == 1
-    return first, found[0][0] if is_alone else None
+    sums = [parse_sum(measures.get(name, name), vocabulary) for name in term.measures]
+    first, *divisors = [quantities[0].kind for quantities in sums]
+    if divisors and divisors[0] != first:
+        raise InputError(f'"{term.text}": a ratio of a {first} and a {divisors[0]}')
+    is_alone = len(sums) == len(sums[0]) == 1
+    return first, sums[0][0] if is_alone else None

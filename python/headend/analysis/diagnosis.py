@@ -54,7 +54,7 @@ from headend.analysis.tunnels import find_tunnel
 from headend.engine.description import REAL, describe, find_queue, list_discards
 from headend.results.record import Record, cached_on_record
 
-#: From this share of late packets on, a standing queue's fact has it.
+#: From this share of late packets on, the fact of a standing queue names the flow.
 MANY_LATE = 0.05
 
 #: Share of its packets with which a flow met others in a hashed queue, from which that is why it
@@ -64,26 +64,27 @@ MOSTLY_MET = 0.5
 #: One-way delay from which a conversation is no longer easy (ITU-T G.114), ns.
 LONG_WAY = 150e6
 
-#: Share of its limit from which that is what ends a queue's growth.
+#: A queue is at its limit where its 99th percentile of delay is at least this share of the delay of
+#: a full buffer, and at most the inverse of it.
 AT_ITS_LIMIT = 0.8
 
 
 @dataclass(frozen=True)
 class Case:
-    """What finders look at: a run, and what was found out before.
+    """The input of all finders: a run, with its flows, queue, channels and causes.
 
     Parameters
     ----------
     groups
         Flows, and groups of flows as one, those with the worst grade first.
     suffering
-        Those of them of which a member suffers.
+        The groups of which a member suffers.
     symptoms
-        What those who suffer suffer from, as far as that can be told: ``late``, ``lost``.
+        What the flows suffer from where that is known: ``late``, ``lost``.
     queue
         The queue that the run is judged by.
     channels
-        The full ones.
+        The full channels.
     """
 
     record: Record
@@ -109,7 +110,7 @@ class Case:
 
 @cached_on_record
 def open_case(record: Record) -> Case:
-    """Gather what finders look at."""
+    """Gather the input of the finders from a run."""
     groups = gather_groups(judge_flows(record), worst_first=True)
     suffering = [group for group in groups if group.grades and group.worst.suffers]
     flows = [flow for group in suffering for flow in group.findings if flow.suffers]
@@ -129,12 +130,12 @@ def open_case(record: Record) -> Case:
 def diagnose(record: Record) -> Diagnosis:
     """Find what is wrong with a run."""
     case = open_case(record)
-    found = [fact for find in FINDERS for fact in find(case)]
-    return Diagnosis(tuple(found), tuple(find_main_causes(case)))
+    every = (fact for find in FINDERS for fact in find(case))
+    return Diagnosis(tuple(every), tuple(find_main_causes(case)))
 
 
 def find_reservations(record: Record) -> Iterator[Fact]:
-    """Find what to know before any number of a run is believed."""
+    """Find the reservations against all numbers of a run."""
     emulation = find_emulation(record) or {}
     if not is_trustworthy(record):
         yield facts.Untrustworthy(emulation["lateness"])
@@ -151,7 +152,7 @@ def _find_partial(case: Case) -> Iterator[Fact]:
 
 
 def find_nothing(record: Record) -> Iterator[Fact]:
-    """Find that nothing arrived, and whether that is for want of packets."""
+    """Find whether no packet was delivered, and whether any was sent."""
     if record.rows("summary")[0]["packets_delivered"]:
         return
     if sent := sum(row["packets_sent"] for row in record.rows("flows")):
@@ -169,14 +170,16 @@ def find_nothing(record: Record) -> Iterator[Fact]:
 
 
 def _find_path_loss(case: Case) -> Iterator[Fact]:
-    """Find whose packets the path lost; what queues dropped is not among them."""
-    shares = {own.label: max(f.path_loss_ratio for f in own.findings) for own in case.groups}
+    """Find the flows of which the path beyond all links lost packets."""
+    shares = {group.label: max(f.path_loss_ratio for f in group.findings) for group in case.groups}
     if lossy := {label: share for label, share in shares.items() if share}:
-        yield facts.PathLoss(lossy, frozenset(own.label for own in case.groups if own.is_group))
+        yield facts.PathLoss(
+            lossy, frozenset(group.label for group in case.groups if group.is_group)
+        )
 
 
 def _find_queue(case: Case) -> Iterator[Fact]:
-    """Find what the queue had to do with what those who suffer felt."""
+    """Find what the judged queue did to the flows."""
     record, queue, main = case.record, case.queue, case.causes.main
     if queue is None:
         return
@@ -208,12 +211,12 @@ FINDERS: Sequence[Callable[[Case], Iterable[Fact]]] = (
 
 
 def find_symptoms(case: Case, queue: QueueState, *, is_alone: bool = True) -> Iterator[Fact]:
-    """Find what a queue did to those who use it, the worst alone.
+    """Find the worst thing that a queue did to the flows in it.
 
     Parameters
     ----------
     is_alone
-        Whether it is left out that the queue slowed senders down.
+        Whether to leave out that the queue slowed senders down.
     """
     if acks := find_acks(case.record, queue):
         yield acks
@@ -282,7 +285,7 @@ def _describe_full_line(case: Case, queue: QueueState, passing: str) -> Fact:
 
 
 def _describe_shortage(record: Record, queue: QueueState, channel: ChannelState) -> Fact:
-    """Describe what a queue can and cannot do about the full channel that it waits for."""
+    """Describe the full channel that a queue waits for; a law in the queue may shorten the wait."""
     stands, shorter = queue.standing_ratio > STANDING_TIME, shorten(record, queue)
     # Where senders slow down, the queue decides how long packets wait for the channel.
     helps = stands and queue.is_tcps and shorter.action is Action.ADD_AQM
@@ -302,14 +305,14 @@ def _find_throttled(record: Record, queue: QueueState) -> Iterator[Fact]:
 
 
 def find_remedies(case: Case, queue: QueueState) -> tuple[Remedy, ...]:
-    """Find what may help against waits: first what helps the flow that suffers most."""
+    """Find the remedies for waits; the first is the one for the flow that suffers most."""
     marking = find_marking(case.record, queue.queue, case.worst) if case.worst else None
     shorter = shorten(case.record, queue)
     return (marking, shorter) if marking else (shorter,)
 
 
 def shorten(record: Record, queue: QueueState) -> Remedy:
-    """Propose how to shorten a long queue, by what its law did."""
+    """Choose the remedy for a long queue by what its law did."""
     about, key = find_queue(queue.discipline), name_queue_key(record, queue.queue)
     tlvs = find_tlvs(record, queue.link, queue.direction)
 

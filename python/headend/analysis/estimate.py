@@ -132,9 +132,9 @@ def bound_interval(mean: float, half: float, bounds: Bounds | None) -> tuple[flo
     if math.isinf(largest - least) or mean in bounds:
         return max(mean - half, least), min(mean + half, largest)
     width = largest - least
-    place = (mean - least) / width
-    logit = math.log(place) - math.log1p(-place)
-    step = half / width / (place * (1 - place))
+    position = (mean - least) / width
+    logit = math.log(position) - math.log1p(-position)
+    step = half / width / (position * (1 - position))
     low, high = (_undo_logit(logit + change) for change in (-step, step))
     return least + width * low, least + width * high
 

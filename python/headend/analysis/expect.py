@@ -2,10 +2,12 @@
 
 ::
 
-    expectation = quantity [ "/" quantity ] operator bound quantity = subject "." metric [ "."
-    statistic ] subject = FLOW | FLOW ".up" | FLOW ".down" | QUEUE | LINK ".up.channel" | LINK
-    ".down.channel" | "run" operator = ">=" | ">" | "<=" | "<" bound = a number with a unit of what
-    the metric measures: "100 ms", "8 Mbit/s", "1 %", "4.0"
+    expectation = quantity [ "/" quantity ] operator bound
+    quantity = subject "." metric [ "." statistic ]
+    subject = FLOW | FLOW ".up" | FLOW ".down" | QUEUE
+            | LINK ".up.channel" | LINK ".down.channel" | "run"
+    operator = ">=" | ">" | "<=" | "<"
+    bound = a number with a unit of what the metric measures: "100 ms", "8 Mbit/s", "1 %", "4.0"
 
 Metrics of a flow: ``goodput``, ``throughput``, ``loss``, ``jitter``, ``delay`` (with a statistic),
 ``sent``, ``delivered``, ``discarded``, ``marked``, ``retransmitted``; of TCP the shares of time in
@@ -36,7 +38,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headend.analysis.round_trips import ROUND_TRIPS, explain_round_trips, list_real
@@ -90,26 +92,26 @@ class Quantity:
             return _finite(self._take(rows, channel=self.members))
         if self.table == "measures":
             return self._read_measures(rows, tables)
-        wanted = {"flow": self.members}
+        texts = {"flow": self.members}
         if not self.direction:
-            wanted["carries"] = ("data",)
+            texts["carries"] = ("data",)
         directions = [self.direction] if self.direction else ["up", "down"]
-        values = [
-            _finite(self._take(rows, **wanted, direction=[direction])) for direction in directions
+        by_direction = [
+            _finite(self._take(rows, **texts, direction=[direction])) for direction in directions
         ]
         metric = FLOW_METRICS[self.metric]
         if metric.adds_up:
-            return [sum(own) for own in values if own]
+            return [sum(values) for values in by_direction if values]
         if metric.of_members:
-            return _finite(metric.of_members(own) for own in values if own)
-        return [value for own in values for value in own]
+            return _finite(metric.of_members(values) for values in by_direction if values)
+        return [value for values in by_direction for value in values]
 
     def _count(self, rows: Lists) -> float:
         """Add up what a table counted that only some runs have."""
-        wanted: dict[str, Collection[str]] = {self.key: self.members}
+        texts: dict[str, Collection[str]] = {self.key: self.members}
         if self.direction:
-            wanted["direction"] = (self.direction,)
-        return sum(self._take(rows, **wanted))
+            texts["direction"] = (self.direction,)
+        return sum(self._take(rows, **texts))
 
     def _has_unmeasured(self, flows: Lists, rows: Lists, names: Collection[str]) -> bool:
         """Say whether a member sent data in both directions, and one of them was not measured."""
@@ -126,24 +128,24 @@ class Quantity:
         worse = list_measures()[self.metric].worse
         if worse is None:
             return _finite(self._take(rows, flow=self.members, measure=[self.metric]))
-        ways = (self.direction,) if self.direction else ("up", "down")
-        names = [name_measure(self.metric, way) for way in ways]
-        places = rows.find_rows(flow=self.members, measure=names)
-        if len(ways) > 1 and self._has_unmeasured(Lists.of(tables, "flows"), rows, names):
+        directions = (self.direction,) if self.direction else ("up", "down")
+        names = [name_measure(self.metric, direction) for direction in directions]
+        indices = rows.find_rows(flow=self.members, measure=names)
+        if len(names) > 1 and self._has_unmeasured(Lists.of(tables, "flows"), rows, names):
             return []
         if self.statistic == "count":
             worse = min
         flows, column = rows["flow"], self._column(rows)
-        found: dict[str, float] = {}
-        for place in places:
-            flow, value = flows[place], column[place]
-            found[flow] = _take_worse(worse, found.get(flow, value), value)
-        return _finite(found.values())
+        by_flow: dict[str, float] = {}
+        for index in indices:
+            flow, value = flows[index], column[index]
+            by_flow[flow] = _take_worse(worse, by_flow.get(flow, value), value)
+        return _finite(by_flow.values())
 
-    def _take(self, rows: Lists, **wanted: Collection[str]) -> list[float]:
+    def _take(self, rows: Lists, **texts: Collection[str]) -> list[float]:
         """Give the values of the rows that hold one of the wanted texts in each of the columns."""
         column = self._column(rows)
-        return [column[place] for place in rows.find_rows(**wanted)]
+        return [column[index] for index in rows.find_rows(**texts)]
 
     def _column(self, rows: Lists) -> list[float]:
         metrics = list_measures() if self.table == "measures" else _METRICS[self.table]
@@ -185,12 +187,12 @@ class Expectation:
         """
         values = self.quantity.read(tables)
         if self.divisor:
-            others = self.divisor.read(tables)
-            values = [value / other for value in values for other in others if other]
+            divisors = self.divisor.read(tables)
+            values = [value / divisor for value in values for divisor in divisors if divisor]
         if not values:
-            why = self._explain_missing(tables, is_open_loop=is_open_loop)
-            told = f"{NOTHING_MEASURED}: {why}" if why else NOTHING_MEASURED
-            return Outcome(self.name, self.text, None, told, met=False)
+            reason = self._explain_missing(tables, is_open_loop=is_open_loop)
+            measured_text = f"{NOTHING_MEASURED}: {reason}" if reason else NOTHING_MEASURED
+            return Outcome(self.name, self.text, None, measured_text, met=False)
         measured = min(values) if self.operator.startswith(">") else max(values)
         met = {
             ">=": measured >= self.bound,
@@ -229,14 +231,14 @@ def parse_expectation(name: str, text: str, vocabulary: Vocabulary) -> Expectati
     4.0
     """
     try:
-        written, operator, limit = split_expectation(text)
-        left, slash, right = written.partition("/")
+        expression, operator, limit = split_expectation(text)
+        left, slash, right = expression.partition("/")
         quantity = parse_quantity_name(left.strip(), vocabulary)
         divisor = parse_quantity_name(right.strip(), vocabulary) if slash else None
         if divisor and divisor.kind != quantity.kind:
             raise InputError(
-                f'"{written}": expected two quantities of one kind, found a {quantity.kind} and a'
-                f" {divisor.kind}"
+                f'"{expression}": expected two quantities of one kind, found a {quantity.kind}'
+                f" and a {divisor.kind}"
             )
         bound = parse_quantity(limit, "ratio" if divisor else quantity.kind).value
         if not divisor:
@@ -276,11 +278,11 @@ def check_bound(quantity: Quantity, operator: str, bound: float, text: str) -> N
     low, high = quantity.limits
     if quantity.metric == "utilisation" and operator == "<=" and bound == high:
         return  # every correct run meets it; it is useful as a check of headend
-    rising = operator.startswith(">")
+    is_at_least = operator.startswith(">")
     if bound < low or (bound == low and operator in ("<", ">=")):
-        met_by = "every" if rising else "no"
+        met_by = "every" if is_at_least else "no"
     elif bound > high or (bound == high and operator in (">", "<=")):
-        met_by = "no" if rising else "every"
+        met_by = "no" if is_at_least else "every"
     else:
         return
     least = format_quantity(low, quantity.kind)
@@ -297,14 +299,7 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     """Understand what to measure, such as ``call.mos.p5`` or ``cable.up.delay.p99``."""
     subject, rest = _split_subject(text, vocabulary)
     if subject is None:
-        found = ".".join(text.split(".")[:1])
-        if found == "queue" and vocabulary.bottleneck:  # as --set and --vary have it
-            raise InputError(
-                f'no flow or queue is called "queue"; the bottleneck is {vocabulary.bottleneck}'
-            )
-        raise InputError(
-            f'no flow or queue is called "{found}"{suggest(found, vocabulary.subjects)}'
-        )
+        raise _refuse_subject(text.partition(".")[0], vocabulary)
     direction = None
     members = tuple(vocabulary.members.get(subject, (subject,)))
     if subject in vocabulary.queues:
@@ -321,17 +316,8 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
         members = (subject.removesuffix(".channel"),)
     metric = rest[0] if rest else ""
     if metric not in metrics:
-        known = [*metrics, *(["channel"] if subject in vocabulary.channels else [])]
-        if "limit" not in metric:
-            # A list of all that there is would be too long with all that can limit a sender.
-            known = [name for name in known if not name.endswith("_limited")]
-        from headend.scenario.lookup import suggest_name
-
-        hint = suggest_name(metric, "measure", known)
-        raise InputError(
-            f'"{text}": {subject} has no metric "{metric}"{hint}'
-            if metric
-            else f'"{text}": expected a metric of {subject} ({", ".join(metrics)})'
+        raise _refuse_metric(
+            text, subject, metric, metrics, has_channel=subject in vocabulary.channels
         )
     definition = metrics[metric]
     if table == "flows" and metric not in FLOW_METRICS:
@@ -341,18 +327,7 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     key = "queue" if table == "queues" else "flow"
     table = definition.table or table
     statistic = rest[1] if len(rest) > 1 else None
-    if definition.statistics and statistic not in definition.statistics:
-        hint = suggest(statistic or "", definition.statistics)
-        found_text = (
-            f'found "{statistic}"{hint}' if statistic else f"such as {subject}.{metric}.p50"
-        )
-        raise InputError(
-            f'"{text}": expected a statistic of {metric} ({", ".join(definition.statistics)}),'
-            f" {found_text}"
-        )
-    surplus = rest[2 if definition.statistics else 1 :]
-    if surplus:
-        raise InputError(f'"{text}": {metric} has no statistic called "{".".join(surplus)}"')
+    _check_statistic(text, f"{subject}.{metric}", definition.statistics, rest[1:])
     is_count = statistic == "count"
     kind: Kind = "number" if is_count else definition.kind
     limits = ANY if is_count else definition.limits
@@ -364,6 +339,46 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
     return Quantity(text, table, subject, members, direction, metric, statistic, kind, limits, key)
 
 
+def _refuse_subject(name: str, vocabulary: Vocabulary) -> InputError:
+    """Give the error for a name that is no subject."""
+    if name == "queue" and vocabulary.bottleneck:  # as --set and --vary have it
+        return InputError(
+            f'no flow or queue is called "queue"; the bottleneck is {vocabulary.bottleneck}'
+        )
+    return InputError(f'no flow or queue is called "{name}"{suggest(name, vocabulary.subjects)}')
+
+
+def _refuse_metric(
+    text: str, subject: str, metric: str, metrics: Collection[str], *, has_channel: bool
+) -> InputError:
+    """Give the error for a metric that a subject does not have; the metric may be missing."""
+    from headend.scenario.lookup import suggest_name
+
+    if not metric:
+        return InputError(f'"{text}": expected a metric of {subject} ({", ".join(metrics)})')
+    candidates = [*metrics, *(["channel"] if has_channel else [])]
+    if "limit" not in metric:
+        # With all that can limit a sender the list would be too long.
+        candidates = [name for name in candidates if not name.endswith("_limited")]
+    hint = suggest_name(metric, "measure", candidates)
+    return InputError(f'"{text}": {subject} has no metric "{metric}"{hint}')
+
+
+def _check_statistic(
+    text: str, measured: str, statistics: Sequence[str], given: Sequence[str]
+) -> None:
+    """Refuse what follows a metric (``SUBJECT.METRIC``) where it is not one statistic of it."""
+    metric = measured.rpartition(".")[2]
+    if statistics and (not given or given[0] not in statistics):
+        hint = f'found "{given[0]}"{suggest(given[0], statistics)}' if given and given[0] else ""
+        raise InputError(
+            f'"{text}": expected a statistic of {metric} ({", ".join(statistics)}),'
+            f" {hint or f'such as {measured}.p50'}"
+        )
+    if surplus := given[1 if statistics else 0 :]:
+        raise InputError(f'"{text}": {metric} has no statistic called "{".".join(surplus)}"')
+
+
 def list_quantities(vocabulary: Vocabulary) -> list[str]:
     """List all that can be asked: of flows, of each direction, of queues, of channels, of the run.
 
@@ -371,34 +386,38 @@ def list_quantities(vocabulary: Vocabulary) -> list[str]:
 
     Examples
     --------
-    >>> found = list_quantities(Vocabulary({"call": "voice"}, ["cable.up"]))
-    >>> {"call.mos.p5", "call.up.delay.p99", "cable.up.utilisation", "run.jain_index"} <= set(found)
+    >>> names = list_quantities(Vocabulary({"call": "voice"}, ["cable.up"]))
+    >>> {"call.mos.p5", "call.up.delay.p99", "cable.up.utilisation", "run.jain_index"} <= set(names)
     True
     """
-    members = {name for own in vocabulary.members.values() for name in own}
-    found: list[str] = []
+    members = {name for names in vocabulary.members.values() for name in names}
+    quantities: list[str] = []
     for flow, application in vocabulary.flows.items():
         if flow in members:
             continue
         is_group = len(vocabulary.members.get(flow, ())) > 1
         for direction in (None, "up", "down"):
             metrics = FLOW_METRICS | _list_measures(application, direction)
-            asked = {own: one for own, one in metrics.items() if not one.of_members or is_group}
-            found += _write_names(f"{flow}.{direction}" if direction else flow, asked)
+            applicable = {
+                name: metric
+                for name, metric in metrics.items()
+                if not metric.of_members or is_group
+            }
+            quantities += _write_names(f"{flow}.{direction}" if direction else flow, applicable)
     for queue in vocabulary.queues:
         if queue not in members:
-            found += _write_names(queue, QUEUE_METRICS)
+            quantities += _write_names(queue, QUEUE_METRICS)
     for channel in vocabulary.channels:
-        found += _write_names(call_channel(channel), CHANNEL_METRICS)
-    return [*found, *_write_names("run", RUN_METRICS)]
+        quantities += _write_names(call_channel(channel), CHANNEL_METRICS)
+    return [*quantities, *_write_names("run", RUN_METRICS)]
 
 
 def _write_names(subject: str, metrics: Mapping[str, Metric]) -> list[str]:
     """Write the names of metrics of a subject, with each of their statistics."""
     return [
-        ".".join(filter(None, (subject, name, own)))
+        ".".join(filter(None, (subject, name, statistic)))
         for name, metric in metrics.items()
-        for own in metric.statistics or ("",)
+        for statistic in metric.statistics or ("",)
     ]
 
 
@@ -408,31 +427,39 @@ def _list_measures(application: str, direction: str | None) -> dict[str, Metric]
     measures = list_measures()
     if about is None:
         # What another engine's application reports is not known: anything.
-        reported = [(name, way) for name in measures for way in ("up", "down")]
+        reported = [
+            (name, reported_direction) for name in measures for reported_direction in ("up", "down")
+        ]
     else:
-        reported = [(kind.name, way or "up") for kind, way in about.measures]
-    found = {}
+        reported = [
+            (kind.name, reported_direction or "up") for kind, reported_direction in about.measures
+        ]
+    metrics = {}
     for name in dict.fromkeys(name for name, _ in reported):
         metric = measures[name]
         if metric.worse is None:
             if direction is None:
-                found[name] = metric
+                metrics[name] = metric
             continue
-        ways = {way for own, way in reported if own == name}
-        if direction is None or direction in ways:
-            found[name] = metric
-        if direction is None and "down" in ways:
-            found[name_measure(name, "down")] = metric
-    return found
+        directions = {
+            reported_direction
+            for reported_name, reported_direction in reported
+            if reported_name == name
+        }
+        if direction is None or direction in directions:
+            metrics[name] = metric
+        if direction is None and "down" in directions:
+            metrics[name_measure(name, "down")] = metric
+    return metrics
 
 
 def _split_subject(text: str, vocabulary: Vocabulary) -> tuple[str | None, list[str]]:
     """Find the longest known name that the text begins with; queue names hold dots themselves."""
     parts = text.split(".")
-    known = set(vocabulary.subjects)
+    subjects = set(vocabulary.subjects)
     for length in range(len(parts), 0, -1):
         subject = ".".join(parts[:length])
-        if subject in known:
+        if subject in subjects:
             return subject, parts[length:]
     return None, parts
 

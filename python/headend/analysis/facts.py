@@ -22,7 +22,7 @@ from headend.analysis.transfer_limits import ControlShare, TransferLimit
 
 
 class Action(StrEnum):
-    """What may help. Those of a queue say why it is as long as it is."""
+    """What may help. The first seven are for a long queue, and say why it is long."""
 
     #: It has no law: a smaller buffer, or an AQM.
     ADD_AQM = "add_aqm"
@@ -39,22 +39,35 @@ class Action(StrEnum):
     #: Its law acted, and the queue is long nevertheless.
     TUNE_AQM = "tune_aqm"
 
+    #: A queue for each flow protects the flows that send little.
     FLOW_QUEUES = "flow_queues"
+    #: More is sent than the line carries.
     LESS_LOAD = "less_load"
+    #: The channel is full.
     MORE_CAPACITY = "more_capacity"
+    #: The queue's limit makes senders slow down while the line is idle.
     RAISE_LIMIT = "raise_limit"
+    #: The queue's law makes senders slow down while the line is idle.
     RAISE_TARGET = "raise_target"
+    #: Modems wait for their requests, and the plant can have more opportunities to request.
     MORE_OPPORTUNITIES = "more_opportunities"
+    #: Modems wait for their requests, and mostly for their own backoff.
     SHORTER_BACKOFF = "shorter_backoff"
+    #: Modems wait for their requests, and neither of the two before helps.
     FEWER_MODEMS = "fewer_modems"
     #: The queue is full of acknowledgements: fewer of them, or none of their waits.
     THIN_ACKS = "thin_acks"
-    #: A router before a modem: its rate below the modem's.
+    #: A router before a modem has a rate above the modem's.
     LOWER_RATE = "lower_rate"
+    #: A flow suffers among the others of its tunnel.
     LEAVE_TUNNEL = "leave_tunnel"
+    #: A flow with little traffic waits in the classic queue of an aggregate.
     MARK_PACKETS = "mark_packets"
+    #: Queue protection redirects a flow that slows down for marks.
     RAISE_THRESHOLD = "raise_threshold"
+    #: Queue protection redirects a flow that does not slow down for marks.
     USE_CLASSIC = "use_classic"
+    #: No queue explains why a flow suffers.
     LOOK_ELSEWHERE = "look_elsewhere"
 
 
@@ -64,18 +77,20 @@ SHORTENING = tuple(Action)[:7]
 
 @dataclass(frozen=True)
 class Remedy:
-    """A proposal.
+    """An action on a subject, and where one is known, the setting that carries it out.
 
     Parameters
     ----------
     subject
-        The flow, queue or link that it is for.
+        The name of the flow, queue, channel or link to change.
     path, value
-        What to give to ``--set``; empty where no setting is known, or the value is to be chosen.
+        The path and the value for ``--set``. Both are empty where no setting is known, the value
+        also where the reader has to choose it.
     queue
-        The queue that it is about; None where it is about none.
+        The state of the queue to change; None where the action is not for a queue.
     buffer_tlv, aqm_tlv
-        The TLVs of the modem's file that do it, as in a sentence: a space and brackets.
+        The TLVs of the modem's file that set the buffer and turn the AQM on, as text within a
+        sentence, such as `` (TLV 24.35.2)``; empty where the modem has no file.
     """
 
     action: Action
@@ -94,14 +109,14 @@ class Remedy:
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """Something that is wrong, or worth knowing, with what may help: the best first."""
+    """Something that is wrong with a run, or worth knowing, and its remedies, the best first."""
 
     remedies: tuple[Remedy, ...] = ()
     shown_by: ClassVar[tuple[str, ...]] = ()
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """The figures that show it, the best first."""
+        """The names of the figures that show the fact, the best first."""
         return self.shown_by
 
 
@@ -114,7 +129,7 @@ class Untrustworthy(Fact):
 
 @dataclass(frozen=True)
 class OpenLoop(Fact):
-    """Recorded arrivals met other settings than those that their senders reacted to."""
+    """A recording was replayed with other settings than its senders had reacted to: the paths."""
 
     changed: tuple[str, ...]
 
@@ -134,7 +149,7 @@ class Partial(Fact):
 
 @dataclass(frozen=True)
 class NothingSent(Fact):
-    """Nothing was sent in the measured part; hosts are those of real programs."""
+    """No packet was sent in the measured part. The hosts are those that run real programs."""
 
     hosts: tuple[str, ...]
 
@@ -149,7 +164,16 @@ class NothingDelivered(Fact):
 
 @dataclass(frozen=True)
 class PathLoss(Fact):
-    """The path beyond the line lost packets of flows and groups, of a group a share at most."""
+    """The path beyond the line lost packets.
+
+    Parameters
+    ----------
+    shares
+        The share of packets lost, by the label of a flow or group; of a group, the largest share
+        of a member.
+    groups
+        The labels that are groups.
+    """
 
     shares: Mapping[str, float]
     groups: frozenset[str]
@@ -200,7 +224,13 @@ class FullChannel(Fact):
 
 @dataclass(frozen=True)
 class OtherBottleneck(Fact):
-    """The scenario is about another queue than the one that did the harm; None: it held none."""
+    """The queue that the scenario calls its bottleneck is not the one that did the harm.
+
+    Parameters
+    ----------
+    delay_p50_ns
+        The median delay of the scenario's bottleneck; None where it held no packet.
+    """
 
     queue: str
     delay_p50_ns: float | None
@@ -208,7 +238,13 @@ class OtherBottleneck(Fact):
 
 @dataclass(frozen=True)
 class Collisions(Fact):
-    """A hash has put flows together in queues of a scheduler; key: of the queue in ``--set``."""
+    """A hash has put flows together in queues of a scheduler.
+
+    Parameters
+    ----------
+    key
+        The path of the scheduler for ``--set``; empty where none is known.
+    """
 
     meetings: tuple[Meeting, ...]
     discipline: str
@@ -217,7 +253,13 @@ class Collisions(Fact):
 
 @dataclass(frozen=True)
 class WaitsForGrants(Fact):
-    """Packets wait until a request for a grant gets through: requests of a link's modems."""
+    """Packets of a link's modems wait until a request for a grant gets through.
+
+    Parameters
+    ----------
+    requests, collided
+        How many requests the modems sent in contention, and how many of these collided.
+    """
 
     link: str
     requests: float
@@ -227,12 +269,18 @@ class WaitsForGrants(Fact):
 
 @dataclass(frozen=True)
 class SeveralCauses(Fact):
-    """Flows suffer for different reasons, of which one is the main fact.
+    """Flows suffer for different reasons.
 
     Parameters
     ----------
+    main
+        The fact of the most frequent reason.
+    groups
+        The flows of each reason, the most frequent first.
     contention
-        By link, where modems wait for grants.
+        The links on which modems wait for grants, by name.
+    unexplained
+        How many flows suffer for no known reason.
     """
 
     main: Fact
@@ -243,7 +291,7 @@ class SeveralCauses(Fact):
 
 @dataclass(frozen=True)
 class QueueUse(Fact):
-    """How long packets waited in the queue that the run is judged by, and how full its line was."""
+    """The state of the queue that the run is judged by."""
 
     queue: QueueState
     shown_by: ClassVar[tuple[str, ...]] = ("queue",)
@@ -251,7 +299,13 @@ class QueueUse(Fact):
 
 @dataclass(frozen=True)
 class WaitsForChannel(QueueUse):
-    """A queue waits for a full channel; where it stands, how long is its own doing."""
+    """Packets of a queue wait for a full channel.
+
+    Parameters
+    ----------
+    stands
+        Whether the queue is a standing queue, which a control law could shorten.
+    """
 
     channel: ChannelState
     stands: bool
@@ -265,9 +319,9 @@ class Waits(QueueUse):
     Parameters
     ----------
     passing
-        How other packets pass those that wait; empty where all wait.
+        How other packets pass those that wait, as the end of a sentence; empty where none pass.
     suffers
-        Whether somebody suffers from it.
+        Whether a flow suffers from the wait.
     remedies
         The first is the best for the flow that suffers most, the last for the queue.
     """
@@ -278,7 +332,16 @@ class Waits(QueueUse):
 
 @dataclass(frozen=True)
 class StandingQueue(Waits):
-    """For most of the time; where known, which flow's packets are too late for it, and how many."""
+    """Packets wait in a queue for most of the time.
+
+    Parameters
+    ----------
+    late_flow, late_ratio
+        The flow that suffers most, and the share of its packets that arrive too late; an empty
+        name where few of them do.
+    is_only
+        Whether no other flow or group suffers.
+    """
 
     late_flow: str
     late_ratio: float
@@ -286,23 +349,31 @@ class StandingQueue(Waits):
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """Where nobody suffers, the delays show who passes it."""
+        """Where no flow suffers, the delays show first which flows pass the queue."""
         return ("delay", "queue") if self.passing and not self.suffers else self.shown_by
 
 
 @dataclass(frozen=True)
 class QueueAtTimes(Waits):
-    """At times, or whenever it is used."""
+    """Packets wait in a queue at times, or whenever it is used.
+
+    Parameters
+    ----------
+    is_short_otherwise
+        Whether the median delay of the queue is short.
+    """
 
     is_short_otherwise: bool
 
 
 @dataclass(frozen=True)
 class FullLine(Waits):
-    """For a full line, at the median or hardly.
+    """Packets wait for a full line.
 
     Parameters
     ----------
+    is_long
+        Whether the median delay of the queue is long.
     is_sawtooth
         Whether senders fill the buffer, lose a packet and slow down, over and over.
     """
@@ -313,30 +384,44 @@ class FullLine(Waits):
 
 @dataclass(frozen=True)
 class RareWaits(Waits):
-    """1 packet in 100."""
+    """1 packet in 100 waits long in a queue.
+
+    Parameters
+    ----------
+    is_full
+        Whether the line is full.
+    """
 
     is_full: bool
 
 
 @dataclass(frozen=True)
 class LossyQueue(QueueUse):
-    """A queue loses more than senders need to find their rate; felt where that is what hurts."""
+    """A queue loses more packets than senders need to lose to find their rate.
+
+    Parameters
+    ----------
+    suffers
+        Whether a flow suffers.
+    is_felt
+        Whether a flow suffers from loss, not from delay.
+    """
 
     suffers: bool
     is_felt: bool
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """Where somebody suffers, their losses show it first."""
+        """Where a flow suffers, the figure of losses comes first."""
         return ("loss", "queue") if self.suffers else self.shown_by
 
 
 @dataclass(frozen=True)
 class ThrottledSenders(QueueUse):
-    """A queue made senders slow down that had more to send, while its line was idle."""
+    """A queue slowed senders down that had more to send, and its line was idle meanwhile."""
 
     senders: Throttled
-    #: Whether the queue's limit is below what a round trip takes.
+    #: Whether the queue's limit holds less than the line sends in a round trip.
     is_too_small: bool
     shown_by = ("line-rate", "queue")
 
@@ -436,7 +521,7 @@ class LowLatencyUnused(Fact):
 
 @dataclass(frozen=True)
 class LowLatencyUse(Fact):
-    """Who uses a low-latency queue, and what waits there."""
+    """Flows use a low-latency queue."""
 
     aggregate: Aggregate
 
@@ -450,9 +535,10 @@ class Sanctions(Fact):
     since_warmup
         Whether the first of them was redirected before the measured part.
     is_burst
-        Whether only bursts were.
+        Whether only bursts were redirected.
     crowding
-        Its share of the classic queue, where it has most of that and others use it too.
+        The flow's share of the packets of the classic queue; None where it has not most of them,
+        or all.
     """
 
     aggregate: Aggregate
@@ -482,7 +568,7 @@ class SanctionedFlow(Fact):
 
 @dataclass(frozen=True)
 class KeptOut(Fact):
-    """Flows that queue protection keeps out of the low-latency queue: the first, and how many."""
+    """Queue protection keeps a flow, and more flows, out of the low-latency queue."""
 
     flow: str
     sanctioned_ratio: float
@@ -496,10 +582,11 @@ class Diagnosis:
     Parameters
     ----------
     facts
-        All that is told at length, in that order: what to know before a number is believed, then
-        paths and channels, the queue that did the harm, and low latency.
+        All facts, in the order of their sentences: reservations against the numbers, then paths
+        and channels, the queue that did the harm, and low latency.
     causes
-        Why flows suffer, or where none does, how the line fared; none where nothing explains it.
+        Why flows suffer, the main cause last. Where no flow suffers, the state of the line. Empty
+        where no cause is known.
     """
 
     facts: tuple[Fact, ...]
@@ -507,17 +594,17 @@ class Diagnosis:
 
     @property
     def cause(self) -> Fact | None:
-        """The main cause."""
+        """The main cause; None where no cause is known."""
         causes = [cause for cause in self.causes if not isinstance(cause, OtherQueue)]
         last = causes[-1] if causes else None
         return last.main if isinstance(last, SeveralCauses) else last
 
     @property
     def remedy(self) -> Remedy | None:
-        """What an answer proposes against the main cause.
+        """The remedy that an answer proposes for the main cause; None where it proposes none.
 
-        What shortens a queue is left out where others pass those that wait in it, or where a full
-        line's queue harms nobody.
+        A shorter queue is not proposed where other packets pass those that wait in it, or where the
+        queue of a full line harms no flow.
         """
         cause = self.cause
         if cause is None or not cause.remedies:

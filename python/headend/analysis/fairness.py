@@ -55,7 +55,7 @@ def measure_fairness(result: Record) -> list[GroupShare]:
     return [
         share
         for direction, groups in _gather_goodputs(result).items()
-        if sum(len(own) for own in groups.values()) > 1
+        if sum(len(goodputs) for goodputs in groups.values()) > 1
         for share in _share_out(direction, groups)
     ]
 
@@ -83,16 +83,16 @@ def _gather_goodputs(result: Record) -> dict[str, dict[str, list[float]]]:
 
 
 def _share_out(direction: str, goodputs: Mapping[str, Sequence[float]]) -> list[GroupShare]:
-    means = {group: sum(own) / len(own) for group, own in goodputs.items()}
+    means = {group: sum(members) / len(members) for group, members in goodputs.items()}
     most = max(means.values())
     return [
         GroupShare(
             group,
             direction,
-            len(own),
+            len(members),
             means[group],
-            compute_jain(own),
+            compute_jain(members),
             means[group] / most if most else None,
         )
-        for group, own in goodputs.items()
+        for group, members in goodputs.items()
     ]

@@ -112,7 +112,7 @@ def pair_groups(
     named = [{group.name: group for group in groups} for groups in runs]
     pairs = []
     for name in dict.fromkeys(name for groups in named for name in groups):
-        found = [groups.get(name) for groups in named]
-        labels = {group.label for group in found if group}
-        pairs.append((labels.pop() if len(labels) == 1 else name, found))
+        per_run = [groups.get(name) for groups in named]
+        labels = {group.label for group in per_run if group}
+        pairs.append((labels.pop() if len(labels) == 1 else name, per_run))
     return pairs

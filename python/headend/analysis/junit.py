@@ -158,16 +158,16 @@ def _make_suite(name: str, result: Record) -> Element:
     }
     stopped = ""
     if result.is_partial:
-        wanted = format_quantity(manifest.get("duration_ns"), "time")
-        properties["interrupted"] = f"at {properties['simulated']} of {wanted}"
+        duration = format_quantity(manifest.get("duration_ns"), "time")
+        properties["interrupted"] = f"at {properties['simulated']} of {duration}"
         stopped = f"the run was interrupted {properties['interrupted']}"
     _add_properties(suite, properties)
     if stopped and not result.expectations:
         _add_error(suite, name, stopped)
     for outcome in result.expectations:
         if stopped:
-            told = f"{stopped}; expected {outcome.expected}, so far {_describe_found(outcome)}"
-            _add_error(suite, name, told, outcome.name)
+            message = f"{stopped}; expected {outcome.expected}, so far {_describe_found(outcome)}"
+            _add_error(suite, name, message, outcome.name)
             continue
         case = ElementTree.SubElement(suite, "testcase", classname=name, name=_clean(outcome.name))
         if not outcome.met:

@@ -58,7 +58,7 @@ class KeyFigure:
 
 
 def write_value(value: float, kind: Kind) -> str:
-    """Write the value of a key_figure: a score with one decimal, all else with three digits.
+    """Write the value of a key figure: a score with one decimal, all else with three digits.
 
     Examples
     --------

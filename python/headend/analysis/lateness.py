@@ -25,8 +25,8 @@ def find_emulation(record: Record) -> Mapping[str, Any] | None:
         With ``kind`` (``emulated``, ``replayed``, ``open_loop``), ``hosts``, ``lateness`` and so
         on, as docs/reference/results.md defines them.
     """
-    found = record.manifest.get("emulation")
-    return found if isinstance(found, Mapping) else None
+    emulation = record.manifest.get("emulation")
+    return emulation if isinstance(emulation, Mapping) else None
 
 
 def is_trustworthy(record: Record) -> bool:
@@ -66,13 +66,13 @@ def write_lateness(lateness: Mapping[str, Any]) -> str:
     parts = [f"lateness {_write_times(lateness)}", _write_stalls(lateness)]
     if overruns := lateness.get("overruns"):
         parts.append(write_count(overruns, "overrun"))
-    told = ", ".join(parts)
+    text = ", ".join(parts)
     if lateness.get("trustworthy") is None:
-        return told
+        return text
     if lateness["trustworthy"]:
-        return f"{told}: {TRUSTWORTHY}"
-    why = lateness.get("why")
-    return f"{told}: {NOT_TRUSTWORTHY}{f', {why}' if why else ''}"
+        return f"{text}: {TRUSTWORTHY}"
+    reason = lateness.get("why")
+    return f"{text}: {NOT_TRUSTWORTHY}{f', {reason}' if reason else ''}"
 
 
 def _write_times(lateness: Mapping[str, Any]) -> str:

@@ -119,8 +119,8 @@ class Aggregate:
     @property
     def sanctioned(self) -> tuple[AggregateFlow, ...]:
         """The flows of which packets were sanctioned, the most packets first."""
-        own = [flow for flow in self.flows if flow.sanctioned]
-        return tuple(sorted(own, key=lambda flow: -flow.sanctioned))
+        flows = [flow for flow in self.flows if flow.sanctioned]
+        return tuple(sorted(flows, key=lambda flow: -flow.sanctioned))
 
     @property
     def marked_ratio(self) -> float | None:
@@ -140,12 +140,12 @@ def gather_aggregates(result: Record) -> list[Aggregate]:
     judged = _split_by_queue(result.rows("queue_protection"))
     limits = _read_limits(result)
     groups = find_groups(list(dict.fromkeys(row["flow"] for row in result.rows("flows"))))
-    found = []
+    aggregates = []
     for low in low_queues:
         row, classic = queues[low], queues.get(name_classic(low), {})
         threshold, exponent = limits.get(name_classic(low), (None, None))
         flows = _gather_flows(sent, judged, low, lambda name: label_member(name, groups))
-        found.append(
+        aggregates.append(
             Aggregate(
                 classic=name_classic(low),
                 low=low,
@@ -161,7 +161,7 @@ def gather_aggregates(result: Record) -> list[Aggregate]:
                 drain_bps=None if exponent is None else 8e9 * 2.0 ** (exponent - _UNIT_EXPONENT),
             )
         )
-    return found
+    return aggregates
 
 
 def _split_by_queue(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -184,9 +184,9 @@ def _read_limits(result: Record) -> dict[str, tuple[int | None, int | None]]:
     for queue, name, value in rows.select("queue", "object", "value").iter_rows():
         values.setdefault(queue, {})[name.removeprefix("docsQos")] = value
     return {
-        queue: (own.get(_SCORE_THRESHOLD), own.get(_DRAIN_EXPONENT))
-        for queue, own in values.items()
-        if own.get("AggregateServiceFlowQpEnable")
+        queue: (objects.get(_SCORE_THRESHOLD), objects.get(_DRAIN_EXPONENT))
+        for queue, objects in values.items()
+        if objects.get("AggregateServiceFlowQpEnable")
     }
 
 
@@ -199,32 +199,34 @@ def _gather_flows(
     pooled: dict[str, dict[str, Any]] = {}
 
     def take(name: str) -> dict[str, Any]:
-        own = pooled.setdefault(label(name), {"members": {}})
-        own["members"][name] = None
-        return own
+        entry = pooled.setdefault(label(name), {"members": {}})
+        entry["members"][name] = None
+        return entry
 
-    def add(own: dict[str, Any], **counts: float) -> None:
+    def add(entry: dict[str, Any], **counts: float) -> None:
         for key, count in counts.items():
-            own[key] = own.get(key, 0) + count
+            entry[key] = entry.get(key, 0) + count
 
     for row in sent.get(low, []):
         add(take(row["flow"]), packets=row["packets"], ce_packets=row["ce_packets"])
     for row in sent.get(name_classic(low), []):
         add(take(row["flow"]), classic_packets=row["packets"])
     for row in judged.get(low, []):
-        own = take(row["flow"])
+        entry = take(row["flow"])
         add(
-            own,
+            entry,
             judged=row["packets"],
             sanctioned=row["sanctioned"],
             reordered=row["reordered"],
             congestion_bytes=row["congestion_bytes"],
         )
-        own["score_max_ns"] = max(own.get("score_max_ns", 0.0), float(row["score_max_ns"]))
+        entry["score_max_ns"] = max(entry.get("score_max_ns", 0.0), float(row["score_max_ns"]))
         for key, choose in (("first_sanction_ns", min), ("last_sanction_ns", max)):
-            times = [read_number(row[key]), own.get(key)]
-            own[key] = choose((time for time in times if time is not None), default=None)
-    flows = [AggregateFlow(name, tuple(own.pop("members")), **own) for name, own in pooled.items()]
+            times = [read_number(row[key]), entry.get(key)]
+            entry[key] = choose((time for time in times if time is not None), default=None)
+    flows = [
+        AggregateFlow(name, tuple(entry.pop("members")), **entry) for name, entry in pooled.items()
+    ]
     return tuple(sorted(flows, key=lambda flow: (-flow.packets, -flow.judged, flow.label)))
 
 
@@ -237,14 +239,14 @@ def choose_aggregates(result: Record, queue: str | None) -> list[Aggregate]:
         The queue that the run is judged by.
     """
     aggregates = gather_aggregates(result)
-    own = [one for one in aggregates if queue in (one.classic, one.low)]
+    judged = [aggregate for aggregate in aggregates if queue in (aggregate.classic, aggregate.low)]
     is_few = len(aggregates) <= MOST_AGGREGATES
-    others = [
-        one
-        for one in aggregates
-        if one not in own and (one.sanctioned or (is_few and one.is_noticed))
+    further = [
+        aggregate
+        for aggregate in aggregates
+        if aggregate not in judged and (aggregate.sanctioned or (is_few and aggregate.is_noticed))
     ]
-    return [*own, *others]
+    return [*judged, *further]
 
 
 def find_queue_of(result: Record, flow: str, direction: str) -> str | None:

@@ -71,19 +71,20 @@ class MeasureValues:
         """The mean of each setting that has a value, with its interval."""
         bounds = self.info.range or BOUNDS.get(self.info.kind)
         return {
-            setting: estimate_mean(list(own.values()), bounds)
-            for setting, own in self.values.items()
+            setting: estimate_mean(list(by_seed.values()), bounds)
+            for setting, by_seed in self.values.items()
         }
 
     @functools.cached_property
     def largest(self) -> float:
         """The largest of all means, whatever its sign; 1 where all are 0."""
-        return max((abs(own.mean) for own in self.estimates.values()), default=0.0) or 1.0
+        return max((abs(estimate.mean) for estimate in self.estimates.values()), default=0.0) or 1.0
 
     def as_gain(self, value: float, higher_is_better: bool | None = None) -> float:
         """Give a value with its sign such that a larger one is better."""
-        own = self.info.higher_is_better if higher_is_better is None else higher_is_better
-        return value if own is not False else -value
+        if higher_is_better is None:
+            higher_is_better = self.info.higher_is_better
+        return -value if higher_is_better is False else value
 
     def is_tie(self, setting: int, best: int) -> bool:
         """Say whether a setting ties with a better one by `headend.analysis.ties.is_tie`."""
@@ -91,8 +92,8 @@ class MeasureValues:
 
     def is_close(self, setting: int, best: int) -> bool:
         """Say whether a setting's mean is as good as the best one's, whatever the intervals."""
-        mean, other = (self.estimates[own].mean for own in (setting, best))
-        return abs(mean - other) <= find_tie(mean, other, self.info.kind, self.info.range)
+        mean, best_mean = self.estimates[setting].mean, self.estimates[best].mean
+        return abs(mean - best_mean) <= find_tie(mean, best_mean, self.info.kind, self.info.range)
 
 
 def list_figures(table: pl.DataFrame) -> dict[str, dict[str, Any]]:
@@ -106,12 +107,12 @@ def list_figures(table: pl.DataFrame) -> dict[str, dict[str, Any]]:
 
 def measure_terms(table: pl.DataFrame, terms: Iterable[Term]) -> dict[str, MeasureValues]:
     """Give the values of terms in each setting, by their text; points that failed are left out."""
-    asked = list(terms)
-    values = _gather(table, {name for term in asked for name in term.measures})
-    info = {
+    listed = list(terms)
+    values = _gather(table, {name for term in listed for name in term.measures})
+    infos = {
         name: describe_measure(row) for name, row in list_figures(table).items() if name in values
     }
-    return {term.text: _measure(term, values, info) for term in asked}
+    return {term.text: _measure(term, values, infos) for term in listed}
 
 
 def describe_measure(row: Mapping[str, Any]) -> MeasureInfo:
@@ -123,8 +124,8 @@ def describe_measure(row: Mapping[str, Any]) -> MeasureInfo:
     (1.0, 4.5)
     """
     is_sum = "+" in row["metric"]
-    words = row["metric"].partition("+")[0].strip().split(".")
-    known = {
+    parts = row["metric"].partition("+")[0].strip().split(".")
+    metrics = {
         **CHANNEL_METRICS,
         **RUN_METRICS,
         **QUEUE_METRICS,
@@ -132,10 +133,10 @@ def describe_measure(row: Mapping[str, Any]) -> MeasureInfo:
         **list_measures(),
     }
     # A word of a quantity may have the ending ``_down``.
-    names = (name for word in words for name in (word, word.removesuffix("_down")))
-    name = next((own for own in names if own in known), "")
-    metric = known.get(name)
-    if metric is None or "count" in words:
+    names = (name for part in parts for name in (part, part.removesuffix("_down")))
+    name = next((candidate for candidate in names if candidate in metrics), "")
+    metric = metrics.get(name)
+    if metric is None or "count" in parts:
         return MeasureInfo(row["measure"], _find_kind(row["unit"], None))
     kind, rising = _find_kind(row["unit"], metric), metric.higher_is_better
     if is_sum:
@@ -147,7 +148,7 @@ def _find_kind(unit: str, metric: Metric | None) -> Kind:
     """Give the kind of a unit; the metric tells ratios from plain numbers, both of unit 1."""
     if unit == "1":
         return "ratio" if metric and metric.kind == "ratio" else "number"
-    kinds: dict[str, Kind] = {own: kind for kind, own in BASE_UNITS.items()}
+    kinds: dict[str, Kind] = {base_unit: kind for kind, base_unit in BASE_UNITS.items()}
     return kinds[unit]
 
 
@@ -155,35 +156,35 @@ def _gather(table: pl.DataFrame, names: set[str]) -> dict[str, dict[int, dict[in
     """Give the values that points have, by measure, setting and seed."""
     import polars as pl
 
-    found: dict[str, dict[int, dict[int, float]]] = {}
+    values: dict[str, dict[int, dict[int, float]]] = {}
     if table.is_empty():
-        return found
+        return values
     rows = table.filter(pl.col("measure").is_in(list(names)) & pl.col("error").is_null())
     columns = rows.drop_nulls("value").select("measure", "setting", "seed", "value")
     for measure, setting, seed, value in columns.iter_rows():
         if math.isfinite(value):
-            found.setdefault(measure, {}).setdefault(setting, {})[seed] = value
-    return found
+            values.setdefault(measure, {}).setdefault(setting, {})[seed] = value
+    return values
 
 
 def _measure(
     term: Term,
     values: Mapping[str, Mapping[int, Mapping[int, float]]],
-    info: Mapping[str, MeasureInfo],
+    infos: Mapping[str, MeasureInfo],
 ) -> MeasureValues:
     """Give a term's values in each setting; a ratio is computed for each seed."""
-    first = info.get(term.measures[0]) or MeasureInfo(term.text, "number")
-    own = values.get(term.measures[0], {})
+    first = infos.get(term.measures[0]) or MeasureInfo(term.text, "number")
+    numerators = values.get(term.measures[0], {})
     if len(term.measures) == 1:
-        return MeasureValues(first, own)
-    other = values.get(term.measures[1], {})
+        return MeasureValues(first, numerators)
+    denominators = values.get(term.measures[1], {})
     ratios = {
         setting: {
-            seed: value / other[setting][seed]
+            seed: value / denominators[setting][seed]
             for seed, value in by_seed.items()
-            if other.get(setting, {}).get(seed)
+            if denominators.get(setting, {}).get(seed)
         }
-        for setting, by_seed in own.items()
+        for setting, by_seed in numerators.items()
     }
-    kept = {setting: by_seed for setting, by_seed in ratios.items() if by_seed}
-    return MeasureValues(MeasureInfo(term.text, "number", first.higher_is_better), kept)
+    measured = {setting: by_seed for setting, by_seed in ratios.items() if by_seed}
+    return MeasureValues(MeasureInfo(term.text, "number", first.higher_is_better), measured)

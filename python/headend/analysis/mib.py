@@ -121,7 +121,7 @@ def find_histograms(result: Record) -> list[LatencyHistogram]:
     import polars as pl
 
     table = result.mib.filter(pl.col("object").str.contains(r"^docsQosSfLatencyBin\d+"))
-    found = []
+    histograms = []
     for (queue, direction), rows in name_service_queues(table).group_by(
         "queue", "direction", maintain_order=True
     ):
@@ -130,8 +130,8 @@ def find_histograms(result: Record) -> list[LatencyHistogram]:
             tuple(value for name, value in values.items() if name.endswith(kind))
             for kind in ("UpperEdge", "Pkts")
         )
-        found.append(LatencyHistogram(str(queue), str(direction), edges, packets))
-    return found
+        histograms.append(LatencyHistogram(str(queue), str(direction), edges, packets))
+    return histograms
 
 
 def gather_modem(result: Record, queue: str) -> ManagedModem | None:
@@ -150,10 +150,10 @@ def gather_modem(result: Record, queue: str) -> ManagedModem | None:
     import polars as pl
 
     table = result.mib
-    own = name_service_queues(table).filter(pl.col("queue") == queue)
-    if own.is_empty():
+    service_rows = name_service_queues(table).filter(pl.col("queue") == queue)
+    if service_rows.is_empty():
         return None
-    link, modem = own.row(0, named=True)["link"], own.row(0, named=True)["modem"]
+    link, modem = service_rows.row(0, named=True)["link"], service_rows.row(0, named=True)["modem"]
     rows = table.filter(pl.col("link") == link, pl.col("modem") == modem)
     flows = rows.filter(pl.col("service_flow") != "").select("service_flow", "direction")
     pairs = list(
@@ -237,5 +237,5 @@ def _write_value(name: str, value: int | None) -> str:
         return ""
     if name.endswith("RequestPolicyOct"):
         return f"{value:#04x}"
-    meanings = next((own for end, own in _MEANINGS.items() if name.endswith(end)), {})
+    meanings = next((numbers for end, numbers in _MEANINGS.items() if name.endswith(end)), {})
     return f"{meanings[value]}({value})" if value in meanings else f"{value:,}"

@@ -41,13 +41,13 @@ def find_tlvs(result: Record, where: str, direction: str) -> Tlvs:
     """
     scenario = result.manifest["scenario"]
     link, _, modem = where.partition(".")
-    place = f"link.{link}.docsis"
+    path = f"link.{link}.docsis"
     stem = name_group(modem) or modem
-    if not find_value(scenario, place) or not is_configured(scenario, link, stem):
+    if not find_value(scenario, path) or not is_configured(scenario, link, stem):
         return Tlvs()
     if direction == "down":
         return Tlvs(" (TLV 25.35.2)", " (TLV 25.40.3 = 1)")
-    tables = [place, f"{place}.modem.{stem}"] if stem else [place]
+    tables = [path, f"{path}.modem.{stem}"] if stem else [path]
     for key, tlv in (("upstream_aqm_disabled", "76"), ("upstream.aqm_disabled", "24.40.1")):
         if any(find_value(scenario, f"{table}.{key}") for table in tables):
             return Tlvs(" (TLV 24.35.2)", f" (TLV {tlv} = 0)")

@@ -433,9 +433,9 @@ def _gather_reports(evidence: _Evidence) -> Iterator[Detail]:
             continue
         for title, statistic in kind.compared_by:
             values = [evidence.read(name, statistic) for name in kind.names]
-            known = [value for value in values if value is not None]
-            if known:
-                worst = min(known) if kind.higher_is_better else max(known)
+            measured = [value for value in values if value is not None]
+            if measured:
+                worst = min(measured) if kind.higher_is_better else max(measured)
                 yield "report", title, worst, kind.quantity
 
 
@@ -499,7 +499,7 @@ def _grade_sound(evidence: _Evidence) -> _Judgement:
 def _explain_call(evidence: _Evidence, score: str) -> Iterator[Detail]:
     """Find what spoiled a call: packets too late for its de-jitter buffer, loss, or delay."""
     direction = "down" if score == "mos_down" else "up"
-    row = next((own for own in evidence.rows if own["direction"] == direction), None)
+    row = next((row for row in evidence.rows if row["direction"] == direction), None)
     if row is None:
         return
     if row["packets_sent"] and not row["packets_delivered"]:
@@ -556,14 +556,14 @@ def _grade_stream(evidence: _Evidence) -> _Judgement:
 
 
 def _grade_responsiveness(evidence: _Evidence) -> _Judgement:
-    ways = {"up": evidence.read("rpm", "p50"), "down": evidence.read("rpm_down", "p50")}
-    found = {direction: rpm for direction, rpm in ways.items() if rpm is not None}
-    if not found:
+    medians = {"up": evidence.read("rpm", "p50"), "down": evidence.read("rpm_down", "p50")}
+    by_direction = {direction: rpm for direction, rpm in medians.items() if rpm is not None}
+    if not by_direction:
         if evidence.is_cut_off():
             return _judge_silence("no probe was answered")
         return _leave_ungraded("no test finished", ("told", "no test finished with answers"))
-    worst = min(found.values())
-    return _choose_worse({grading.RPM: worst}, -worst, (("rpm", found),))
+    worst = min(by_direction.values())
+    return _choose_worse({grading.RPM: worst}, -worst, (("rpm", by_direction),))
 
 
 def _grade_ping(evidence: _Evidence) -> _Judgement:
@@ -590,7 +590,7 @@ def _choose_worse(
         What makes it unusable where it is large.
     """
     graded = [(mark.grade(value), mark.show(value)) for mark, value in numbers.items()]
-    ordered = sorted(graded, key=lambda own: -ORDER.index(own[0]))
+    ordered = sorted(graded, key=lambda item: -ORDER.index(item[0]))
     is_unusable = (share or 0.0) > UNUSABLE_SHARE
     figures = tuple(figure for _, figure in ordered)
     return _Judgement(ordered[0][0], severity, figures, details, is_unusable)
@@ -662,9 +662,9 @@ def _grade_transfer(evidence: _Evidence) -> _Judgement:
     figure = KeyFigure("goodput", goodput, "rate", higher_is_better=True)
     if (file := evidence.read("completion_time", "p50")) is not None:
         return _Judgement(Grade.NONE, -goodput, (figure,), (("file", goodput, file),))
-    if (shown := evidence.read("speed", "p50")) is not None:
-        figure = KeyFigure("what a speed test shows", shown, "rate", higher_is_better=True)
-        return _Judgement(Grade.NONE, -shown, (figure,), (("speed", shown),))
+    if (speed_bps := evidence.read("speed", "p50")) is not None:
+        figure = KeyFigure("what a speed test shows", speed_bps, "rate", higher_is_better=True)
+        return _Judgement(Grade.NONE, -speed_bps, (figure,), (("speed", speed_bps),))
     return _Judgement(Grade.NONE, -goodput, (figure,), (("rate", goodput),))
 
 
@@ -675,10 +675,14 @@ def _describe_real(evidence: _Evidence) -> _Judgement:
     if not any(row["packets_delivered"] for row in evidence.rows):
         return _leave_ungraded(NOTHING_ARRIVED)
     rates = {row["direction"]: row["goodput_bps"] for row in evidence.rows}
-    got = {way: rates[way] for way in ("down", "up") if read_number(rates.get(way))}
-    after = "both ways" if len(got) > 1 else ""
+    by_direction = {
+        direction: rates[direction]
+        for direction in ("down", "up")
+        if read_number(rates.get(direction))
+    }
+    after = "both ways" if len(by_direction) > 1 else ""
     figures = [KeyFigure("goodput", evidence.goodput, "rate", "", after, True, NOTHING_READ)]
-    details: list[Detail] = [("got", got)]
+    details: list[Detail] = [("got", by_direction)]
     if evidence.has("rtt"):
         middle, slow = evidence.read("rtt", "p50"), evidence.read("rtt", "p95")
         details.append(("tcp_trips", middle, slow))

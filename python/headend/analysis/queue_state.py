@@ -1,4 +1,4 @@
-"""Where a queue stood: its delays, losses and room, and who lost packets in it."""
+"""The state of a queue in a run: its delays, losses and room, and whose packets it lost."""
 
 from __future__ import annotations
 
@@ -28,34 +28,34 @@ if TYPE_CHECKING:
 #: Share of its buffer up to which DOCSIS-PIE sleeps (RFC 8034).
 SLEEPS_TO = 1 / 3
 
-#: Share of its limit from which that is what ends a queue's growth.
-AT_ITS_LIMIT = 0.8
-
 
 @dataclass(frozen=True)
 class QueueState:
-    """Where a queue stood. Delays in ns.
+    """The state of a queue in a run. Delays in ns.
 
     Parameters
     ----------
-    alike
-        How many queues there are of its group, itself included.
-    by_law
-        Of the discarded packets, those that its law dropped early.
-    overflowed
-        Of them, those for which it had no room.
-    reason
-        Why most of those packets were discarded that were.
     standing_ratio
-        Share of the time in which it stood: in which a packet in it had waited for more than 50 ms.
+        The share of the time in which the queue stood: a packet in it had waited for more than
+        50 ms.
+    by_law
+        How many packets were discarded by the queue's law, or by its limit for each flow.
+    overflowed
+        How many packets were discarded because the queue had no room.
+    reason
+        The reason for which most packets were discarded; empty where none was.
+    alike
+        How many queues of its group have its rate, itself included.
     standing
-        How many of them stood for most of the time.
+        How many of these stood for most of the time.
     room_ns
-        How long its limit in bytes takes at its rate; None where it has none.
+        The time in which the line sends as many bytes as the queue's limit; None without a limit in
+        bytes.
     filled_ratio
-        Share of that limit which its longest backlog took; None where it has none.
+        The longest backlog as a share of that limit; None without such a limit.
     is_tcps
-        Whether most of what was discarded or marked for its reasons, in its direction, was TCP's.
+        Whether most packets of its direction that queues discarded or marked, for the reasons
+        found in this queue, were TCP's.
     """
 
     queue: str
@@ -81,17 +81,17 @@ class QueueState:
 
 
 def describe_queue(result: Record, name: str) -> QueueState | None:
-    """Describe a queue, if it had packets."""
-    queues = {own["queue"]: own for own in weigh_queues(result)}
+    """Give the state of a queue; None where it had no packets."""
+    queues = {member["queue"]: member for member in weigh_queues(result)}
     if name not in queues:
         return None
     row = queues[name]
     limit, rate = _read_limit(row), read_number(row["rate_bps"])
     longest = read_number(row["backlog_max_bytes"])
     group = find_groups(list(queues)).get(name)
-    members = [queues[own] for own in group.members if own in queues] if group else [row]
+    members = [queues[member] for member in group.members if member in queues] if group else [row]
     # Of its tier: others of its group have another rate.
-    alike = [own for own in members if own["rate_bps"] == row["rate_bps"]]
+    alike = [member for member in members if member["rate_bps"] == row["rate_bps"]]
     return QueueState(
         queue=row["queue"],
         link=row["link"],
@@ -109,7 +109,7 @@ def describe_queue(result: Record, name: str) -> QueueState | None:
         overflowed=row["discarded_overlimit"],
         reason=_find_reason(row),
         alike=len(alike),
-        standing=sum(own["standing_ratio"] > STANDING_TIME for own in alike),
+        standing=sum(member["standing_ratio"] > STANDING_TIME for member in alike),
         room_ns=limit * 8e9 / rate if limit is not None and rate else None,
         filled_ratio=longest / limit if limit and longest is not None else None,
         is_tcps=_is_tcps(result, row),
@@ -129,25 +129,25 @@ def _is_tcps(result: Record, row: Mapping[str, Any]) -> bool:
     if not reasons:
         return False
     tcp = total = 0.0
-    for own in result.rows("flows"):
-        count = sum(own[reason] for reason in reasons)
-        if count and own["direction"] == row["direction"]:
+    for flow in result.rows("flows"):
+        count = sum(flow[reason] for reason in reasons)
+        if count and flow["direction"] == row["direction"]:
             total += count
             tcp += count * _find_share_of_tcp(
-                result, own["flow"], own["transport"], own["direction"]
+                result, flow["flow"], flow["transport"], flow["direction"]
             )
     return 2 * tcp > total
 
 
-def _find_share_of_tcp(result: Record, flow: str, transport: str, way: str) -> float:
+def _find_share_of_tcp(result: Record, flow: str, transport: str, direction: str) -> float:
     """Give the share of TCP in what a flow lost, or had marked; a host's connections tell."""
     if transport != MIXED:
         return float(transport == "tcp")
     lost: dict[str, int] = dict.fromkeys(("tcp", "other"), 0)
-    for own in result.rows("real_flows"):
-        if own["flow"] == flow:
-            lost["tcp" if own["protocol"] == "tcp" else "other"] += (
-                own[f"discarded_{way}"] + own[f"marked_{way}"]
+    for row in result.rows("real_flows"):
+        if row["flow"] == flow:
+            lost["tcp" if row["protocol"] == "tcp" else "other"] += (
+                row[f"discarded_{direction}"] + row[f"marked_{direction}"]
             )
     return lost["tcp"] / max(sum(lost.values()), 1)
 
@@ -165,7 +165,7 @@ def _find_reason(row: Mapping[str, Any]) -> str:
 
 
 def describe_shared_queue(results: Sequence[Record]) -> list[QueueState | None]:
-    """Describe the one queue that runs are compared by, in each of them."""
+    """Give the state, in each run, of the queue that runs are compared by; None without one."""
     name = find_shared_bottleneck(results)
     return [describe_queue(result, name) if name else None for result in results]
 
@@ -188,22 +188,22 @@ def _is_one_band(result: Record, queue: QueueState) -> bool:
     if queue.discipline != "strict_priority" or key is None:
         return False
     scenario = result.manifest["scenario"]
-    own = f"{key}.strict_priority.bands"
-    bands = find_value(scenario, own)
+    path = f"{key}.strict_priority.bands"
+    bands = find_value(scenario, path)
     if not bands:
         return False
     dscps = {flow.get("dscp", 0) for flow in scenario.get("flow", {}).values()}
     # The empty band takes what no other names.
     rest = bands.index([])
     used = {
-        next((place for place, band in enumerate(bands) if dscp in band), rest) for dscp in dscps
+        next((index for index, band in enumerate(bands) if dscp in band), rest) for dscp in dscps
     }
     # What flows of other lines say of themselves is left out: the engine warns of bands to which
     # nothing comes here.
     warned = [
-        place
-        for place in used - {rest}
-        if any(text.startswith((f"{own}: ", f"{own}[{place}]: ")) for text in result.warnings)
+        index
+        for index in used - {rest}
+        if any(text.startswith((f"{path}: ", f"{path}[{index}]: ")) for text in result.warnings)
     ]
     return len(used.difference(warned)) <= 1
 

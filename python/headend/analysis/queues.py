@@ -118,14 +118,17 @@ def _share_rates(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         pairs[low] = [row for row in rows if row["queue"] in name_pair(low)]
     shared: dict[str, float] = {}
     for pair in pairs.values():
-        could = [
+        capacities = [
             row["rate_bps"] if math.isnan(row["capacity_bps"]) else row["capacity_bps"]
             for row in pair
         ]
-        used = [read_number(row["utilisation"]) for row in pair]
-        if any(one is not None for one in used):
-            sent = sum((one or 0.0) * most for one, most in zip(used, could, strict=True))
-            shared |= {row["queue"]: min(sent / min(could), 1.0) for row in pair}
+        ratios = [read_number(row["utilisation"]) for row in pair]
+        if any(ratio is not None for ratio in ratios):
+            sent = sum(
+                (ratio or 0.0) * capacity
+                for ratio, capacity in zip(ratios, capacities, strict=True)
+            )
+            shared |= {row["queue"]: min(sent / min(capacities), 1.0) for row in pair}
     return shared
 
 

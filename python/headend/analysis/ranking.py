@@ -86,7 +86,11 @@ class Evaluation:
     def list_missed(self, setting: int) -> list[Condition]:
         """List the conditions that do not hold in a setting."""
         conditions = self.criteria.constraints
-        return [own for own in conditions if self.judge(own, setting) is not Feasibility.HOLDS]
+        return [
+            condition
+            for condition in conditions
+            if self.judge(condition, setting) is not Feasibility.HOLDS
+        ]
 
     def weigh(self, setting: int) -> float:
         """Give a setting's mean objective, with its sign such that a larger one is better."""
@@ -117,7 +121,7 @@ class Evaluation:
     def find_shortfall(self, setting: int) -> float:
         """Give the miss of the worst condition, as a share of the bound; a margin is negative."""
         conditions = self.criteria.constraints
-        return max((self.weigh_miss(own, setting) for own in conditions), default=0.0)
+        return max((self.weigh_miss(condition, setting) for condition in conditions), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -148,9 +152,12 @@ def evaluate(
     """Hold settings against criteria; those that are not done are missing."""
     standings = {}
     for setting in settings:
-        judged = {judge(own, terms[own.term.text], setting) for own in criteria.constraints}
+        judged = {
+            judge(condition, terms[condition.term.text], setting)
+            for condition in criteria.constraints
+        }
         order = (Feasibility.FAILS, Feasibility.UNDECIDED)
-        worst = next((own for own in order if own in judged), Feasibility.HOLDS)
+        worst = next((standing for standing in order if standing in judged), Feasibility.HOLDS)
         standings[setting] = worst if setting in done else Feasibility.MISSING
     return Evaluation(criteria, terms, standings)
 
@@ -158,32 +165,35 @@ def evaluate(
 def rank(evaluation: Evaluation, settings: Sequence[int], policy: Policy) -> Choice:
     """Find the best of some settings, which are in their order."""
     among = tuple(settings)
-    done = [own for own in among if evaluation.standings[own] is not Feasibility.MISSING]
+    done = [
+        setting for setting in among if evaluation.standings[setting] is not Feasibility.MISSING
+    ]
     if not done:
         return Choice(among, None, (), Feasibility.MISSING)
-    shortfalls = {own: evaluation.find_shortfall(own) for own in done}
+    shortfalls = {setting: evaluation.find_shortfall(setting) for setting in done}
     objective = evaluation.objective
-    valued = [own for own in done if objective is None or own in objective.estimates]
+    valued = [setting for setting in done if objective is None or setting in objective.estimates]
     standing = Feasibility.HOLDS
-    able = [own for own in valued if evaluation.standings[own] is standing]
+    able = [setting for setting in valued if evaluation.standings[setting] is standing]
     if not able:
         standing = Feasibility.UNDECIDED
-        able = [own for own in valued if shortfalls[own] <= 0]
+        able = [setting for setting in valued if shortfalls[setting] <= 0]
     if not able:
-        if any(own <= 0 for own in shortfalls.values()):  # what holds has no value of the objective
+        if any(shortfall <= 0 for shortfall in shortfalls.values()):
+            # A setting that holds has no value of the objective.
             return Choice(among, None, (), Feasibility.MISSING)
-        known = {own: miss for own, miss in shortfalls.items() if math.isfinite(miss)}
-        nearest = policy.choose_nearest(known) if known else None
+        finite = {setting: miss for setting, miss in shortfalls.items() if math.isfinite(miss)}
+        nearest = policy.choose_nearest(finite) if finite else None
         return Choice(among, nearest, (), Feasibility.FAILS)
     if objective is None:
         best = policy.prefer(able)
-        return Choice(among, best, tuple(own for own in able if own != best), standing)
+        return Choice(among, best, tuple(setting for setting in able if setting != best), standing)
     top = max(able, key=evaluation.weigh)
     best = policy.prefer(
-        [own for own in able if own == top or policy.is_equal(objective, own, top)]
+        [setting for setting in able if setting == top or policy.is_equal(objective, setting, top)]
     )
-    ties = (own for own in able if own == top or objective.is_tie(own, top))
-    return Choice(among, best, tuple(own for own in ties if own != best), standing)
+    ties = (setting for setting in able if setting == top or objective.is_tie(setting, top))
+    return Choice(among, best, tuple(setting for setting in ties if setting != best), standing)
 
 
 def judge(condition: Condition, measured: MeasureValues, setting: int) -> Feasibility:

@@ -47,34 +47,36 @@ def find_low_latency(result: Record, queue: str) -> Iterator[Fact]:
         The queue that the run is judged by. Its aggregate comes first.
     """
     chosen = choose_aggregates(result, queue)
-    for one in chosen[:MOST_AGGREGATES]:
-        if not one.users:
-            yield facts.LowLatencyUnused(one.low)
+    for aggregate in chosen[:MOST_AGGREGATES]:
+        if not aggregate.users:
+            yield facts.LowLatencyUnused(aggregate.low)
             continue
-        yield facts.LowLatencyUse(one)
-        for flow in one.sanctioned[:MOST_SANCTIONED]:
-            yield _describe_sanctions(result, one, flow)
-        if (more := len(one.sanctioned) - MOST_SANCTIONED) > 0:
+        yield facts.LowLatencyUse(aggregate)
+        for flow in aggregate.sanctioned[:MOST_SANCTIONED]:
+            yield _describe_sanctions(result, aggregate, flow)
+        if (more := len(aggregate.sanctioned) - MOST_SANCTIONED) > 0:
             yield facts.MoreSanctions(flows=more)
     if (more := len(chosen) - MOST_AGGREGATES) > 0:
         yield facts.MoreSanctions(aggregates=more)
 
 
-def _describe_sanctions(result: Record, one: Aggregate, flow: AggregateFlow) -> facts.Sanctions:
+def _describe_sanctions(
+    result: Record, aggregate: Aggregate, flow: AggregateFlow
+) -> facts.Sanctions:
     warmup, first = result.manifest.get("warmup_ns", 0), flow.first_sanction_ns
-    classic = sum(own.classic_packets for own in one.flows)
+    classic = sum(other.classic_packets for other in aggregate.flows)
     has_most = flow.classic_packets != classic and flow.classic_packets > classic / 2
     return facts.Sanctions(
-        one,
+        aggregate,
         flow,
         since_warmup=bool(warmup) and first is not None and first < warmup + AT_ONCE,
         is_burst=flow.sanctioned_ratio < MANY_SANCTIONED,
         crowding=flow.classic_packets / classic if has_most else None,
-        remedies=(_choose_remedy(result, one, flow),),
+        remedies=(_choose_remedy(result, aggregate, flow),),
     )
 
 
-def _choose_remedy(result: Record, one: Aggregate, flow: AggregateFlow) -> Remedy:
+def _choose_remedy(result: Record, aggregate: Aggregate, flow: AggregateFlow) -> Remedy:
     """Choose what to change where queue protection redirects a flow.
 
     TCP's senders slow down for marks if they can carry them.
@@ -82,35 +84,46 @@ def _choose_remedy(result: Record, one: Aggregate, flow: AggregateFlow) -> Remed
     kinds = {row["transport"] for row in result.rows("flows") if row["flow"] in flow.members}
     if kinds.isdisjoint(("tcp", MIXED)):
         return Remedy(Action.USE_CLASSIC, flow.label)
-    key = locate_key(result, one.low)
+    key = locate_key(result, aggregate.low)
     path = f"{key}.queue_protection.score_threshold" if key else ""
     return Remedy(Action.RAISE_THRESHOLD, flow.label, path)
 
 
 def find_sanctioned(result: Record, worst: FlowQuality) -> facts.SanctionedFlow | None:
     """Find what queue protection did to a suffering flow, where it redirected many packets."""
-    for one in gather_aggregates(result):
-        flow = next((own for own in one.sanctioned if worst.flow in own.members), None)
+    for aggregate in gather_aggregates(result):
+        flow = next(
+            (candidate for candidate in aggregate.sanctioned if worst.flow in candidate.members),
+            None,
+        )
         if flow and flow.sanctioned_ratio >= MANY_SANCTIONED:
-            remedies = (_choose_remedy(result, one, flow),)
-            return facts.SanctionedFlow(worst.flow, one, flow.sanctioned_ratio, remedies=remedies)
+            remedies = (_choose_remedy(result, aggregate, flow),)
+            return facts.SanctionedFlow(
+                worst.flow, aggregate, flow.sanctioned_ratio, remedies=remedies
+            )
     return None
 
 
 def find_kept_out(result: Record, queue: str) -> facts.KeptOut | None:
     """Find the flows that queue protection keeps out of the low-latency queue."""
-    kept = [
+    redirected = [
         flow
-        for one in choose_aggregates(result, queue)
-        for flow in one.sanctioned
+        for aggregate in choose_aggregates(result, queue)
+        for flow in aggregate.sanctioned
         if flow.sanctioned_ratio >= MANY_SANCTIONED
     ]
-    return facts.KeptOut(kept[0].label, kept[0].sanctioned_ratio, len(kept) - 1) if kept else None
+    return (
+        facts.KeptOut(redirected[0].label, redirected[0].sanctioned_ratio, len(redirected) - 1)
+        if redirected
+        else None
+    )
 
 
 def find_marking(result: Record, queue: str, worst: FlowQuality) -> Remedy | None:
     """Propose marks for a flow without bulk data that waits in a classic queue of an aggregate."""
-    aggregate = next((one for one in gather_aggregates(result) if one.classic == queue), None)
+    aggregate = next(
+        (candidate for candidate in gather_aggregates(result) if candidate.classic == queue), None
+    )
     rows = [
         row
         for row in result.rows("flows")

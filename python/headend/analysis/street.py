@@ -48,24 +48,28 @@ def gather_homes(result: Record) -> list[Home]:
 
     The flows of one home are those of one host that have the same number.
     """
-    findings = [own for own in judge_flows(result) if own.grade is not Grade.NONE]
-    groups = find_groups([own.flow for own in findings])
+    findings = [finding for finding in judge_flows(result) if finding.grade is not Grade.NONE]
+    groups = find_groups([finding.flow for finding in findings])
     kinds = _name_homes(result.manifest.get("scenario", {}))
     homes: dict[tuple[str, str], list[FlowQuality]] = {}
-    for own in findings:
-        if own.flow in groups:
-            group = name_group(own.flow)
+    for finding in findings:
+        if finding.flow in groups:
+            group = name_group(finding.flow)
             kind = kinds.get(group, group)
-            homes.setdefault((kind, own.flow.removeprefix(f"{group}.")), []).append(own)
+            homes.setdefault((kind, finding.flow.removeprefix(f"{group}.")), []).append(finding)
     if len(homes) < FEWEST_HOMES:
         return []
     return [
         Home(
             f"{kind} {number}" if kind in kinds.values() else f"{kind}.{number}",
             kind,
-            tuple(sorted(own, key=lambda own: (-ORDER.index(own.grade), -own.severity))),
+            tuple(
+                sorted(
+                    members, key=lambda finding: (-ORDER.index(finding.grade), -finding.severity)
+                )
+            ),
         )
-        for (kind, number), own in sorted(
+        for (kind, number), members in sorted(
             homes.items(), key=lambda item: (item[0][0], order_naturally(item[0][1]))
         )
     ]
@@ -75,8 +79,8 @@ def _name_homes(scenario: Mapping[str, Any]) -> dict[str, str]:
     """Give the name of the modems before each flow's hosts, for modems with a count above one."""
     hosts, links = scenario.get("host", {}), scenario.get("link", {})
     names = {}
-    for flow, own in scenario.get("flow", {}).items():
-        via = hosts.get(own.get("host", ""), {}).get("via") or [""]
+    for flow, definition in scenario.get("flow", {}).items():
+        via = hosts.get(definition.get("host", ""), {}).get("via") or [""]
         link, _, modem = str(via[0]).partition(".")
         count = (
             links.get(link, {}).get("docsis", {}).get("modem", {}).get(modem, {}).get("count", 1)

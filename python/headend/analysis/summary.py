@@ -24,8 +24,8 @@ def summarise_means(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def _find_bounds(metric: str) -> Bounds:
-    known = find_metric(metric)
-    return known.limits if known else (0.0, math.inf)
+    definition = find_metric(metric)
+    return definition.limits if definition else (0.0, math.inf)
 
 
 def estimate_column(
@@ -43,17 +43,20 @@ def estimate_column(
     )
     grouped = rows.group_by(keys, maintain_order=True).agg(pl.col(column).drop_nulls())
     bounds = {metric: find_bounds(metric) for metric in grouped["metric"].unique()}
-    found = [
+    estimates = [
         estimate_mean(values, bounds[metric]) if values else None
         for metric, values in grouped.select("metric", column).iter_rows()
     ]
 
     def take(read: Callable[[Estimate], float]) -> pl.Series:
-        values = [None if own is None or math.isnan(read(own)) else read(own) for own in found]
+        values = [
+            None if estimate is None or math.isnan(read(estimate)) else read(estimate)
+            for estimate in estimates
+        ]
         return pl.Series(values, dtype=pl.Float64)
 
     return grouped.select(*keys, count=pl.col(column).list.len().cast(pl.Int64)).with_columns(
-        take(lambda own: own.mean).alias(mean),
-        take(lambda own: own.low).alias(low),
-        take(lambda own: own.high).alias(high),
+        take(lambda estimate: estimate.mean).alias(mean),
+        take(lambda estimate: estimate.low).alias(low),
+        take(lambda estimate: estimate.high).alias(high),
     )

@@ -38,10 +38,10 @@ def parse_sum(text: str, vocabulary: Vocabulary) -> list[Quantity]:
             " for a ratio, keep both measures and divide them in the results"
         )
     first, *others = [parse_quantity_name(part.strip(), vocabulary) for part in text.split("+")]
-    for other in others:
-        if other.kind != first.kind:
+    for quantity in others:
+        if quantity.kind != first.kind:
             raise InputError(
-                f'"{text}": {first.text} is a {first.kind} and {other.text} a {other.kind};'
+                f'"{text}": {first.text} is a {first.kind} and {quantity.text} a {quantity.kind};'
                 " expected quantities of one kind"
             )
     return [first, *others]

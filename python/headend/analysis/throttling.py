@@ -47,50 +47,51 @@ class Throttled:
 def find_throttled(result: Record, queue: str) -> Throttled | None:
     """Find the senders that a queue slowed down while most were under way and the line not full.
 
-    One that sends files is left out: their ends, pauses and beginnings leave a line idle too. Told
-    only where all that slowed anybody in the queue's direction happened in this queue: else it is
-    not known whose it was.
+    A flow that sends files is left out: their ends, pauses and beginnings leave a line idle too.
+    None where any other queue of the direction slowed senders down as well: which queue left the
+    line idle is then not known.
     """
-    row = next(own for own in weigh_queues(result) if own["queue"] == queue)
+    judged = next(row for row in weigh_queues(result) if row["queue"] == queue)
     # What a queue does to slow senders down: for want of room, and because its law says so.
     by_limit, by_law = list_discards("room", "share"), [*list_discards("law"), "marked"]
-    way = row["direction"]
+    direction = judged["direction"]
 
-    def count(own: Mapping[str, Any]) -> int:
-        return sum(own[name] for name in (*by_limit, *by_law))
+    def count(row: Mapping[str, Any]) -> int:
+        return sum(row[name] for name in (*by_limit, *by_law))
 
-    signals = count(row)
+    signals = count(judged)
     flows = [
-        own
-        for own in result.rows("flows")
-        if own["direction"] == way
-        and own["carries"] == "data"
-        and own["application"] in list_applications("greedy")
+        row
+        for row in result.rows("flows")
+        if row["direction"] == direction
+        and row["carries"] == "data"
+        and row["application"] in list_applications("greedy")
         # What the path beyond loses slows a sender down without the queue's doing.
-        and count(own) > own["discarded_corrupted"] + own["discarded_retry_limit"]
+        and count(row) > row["discarded_corrupted"] + row["discarded_retry_limit"]
     ]
-    others = sum(
-        count(own)
-        for own in result.rows("queues")
-        if own["direction"] == way and own["queue"] != queue
+    signals_elsewhere = sum(
+        count(row)
+        for row in result.rows("queues")
+        if row["direction"] == direction and row["queue"] != queue
     )
-    if not signals or not flows or others:
+    if not signals or not flows or signals_elsewhere:
         return None
-    names = [own["flow"] for own in flows if not _sends_files(result, own["flow"])]
+    names = [row["flow"] for row in flows if not _sends_files(result, row["flow"])]
     share = measure_time_under_way(result, names)
-    if share < MOST_OF_THE_TIME or row["utilisation"] / share > FULL:
+    if share < MOST_OF_THE_TIME or judged["utilisation"] / share > FULL:
         return None
     trips = dict.fromkeys(names, 0.0)
-    for own in result.rows("flows"):
-        if own["flow"] in trips:
-            trips[own["flow"]] += read_number(own["delay_min_ns"]) or 0.0
+    for row in result.rows("flows"):
+        if row["flow"] in trips:
+            trips[row["flow"]] += read_number(row["delay_min_ns"]) or 0.0
     scenario = result.manifest["scenario"].get("link", {})
     return Throttled(
         flows=tuple(names),
-        by_limit=sum(row[name] for name in by_limit) > signals / 2,
+        by_limit=sum(judged[name] for name in by_limit) > signals / 2,
         rtt_ns=max(trips.values(), default=0.0),
-        asks_for_grants=way == "up" and "docsis" in scenario.get(row["link"].split(".")[0], {}),
-        idle_ratio=1 - row["utilisation"] / share,
+        asks_for_grants=direction == "up"
+        and "docsis" in scenario.get(judged["link"].split(".")[0], {}),
+        idle_ratio=1 - judged["utilisation"] / share,
     )
 
 
@@ -102,13 +103,13 @@ def _sends_files(result: Record, flow: str) -> bool:
 def measure_time_under_way(result: Record, flows: Collection[str]) -> float:
     """Give the share of the measured time in which some of these flows had data under way."""
     warmup = result.manifest.get("warmup_ns", 0)
-    rows, own = result.lists("connection_series"), set(flows)
+    rows, names = result.lists("connection_series"), set(flows)
     under_way = {
         time
         for time, flow, in_flight in zip(
             rows["time_ns"], rows["flow"], rows["in_flight_bytes"], strict=True
         )
-        if time > warmup and in_flight > 0 and flow in own
+        if time > warmup and in_flight > 0 and flow in names
     }
     times = {time for time in result.lists("queue_series")["time_ns"] if time > warmup}
     return len(under_way) / len(times) if times else 0.0

@@ -75,10 +75,10 @@ def is_tie(
     >>> is_tie({1: 106e6, 2: 130e6}, {1: 100e6, 2: 128e6}, "time")
     True
     """
-    own, other = average(values), average(others)
-    if math.isnan(own) or math.isnan(other):
-        return math.isnan(own) and math.isnan(other)
-    if abs(own - other) <= find_tie(own, other, kind, scale):
+    mean, other_mean = average(values), average(others)
+    if math.isnan(mean) or math.isnan(other_mean):
+        return math.isnan(mean) and math.isnan(other_mean)
+    if abs(mean - other_mean) <= find_tie(mean, other_mean, kind, scale):
         return True
     difference = compare_seeds(values, others)
     if difference and difference.count > 1:
@@ -86,8 +86,8 @@ def is_tie(
     if min(len(values), len(others)) < 2:
         return False
     bounds = scale or BOUNDS.get(kind)
-    mean, base = (estimate_mean(list(each.values()), bounds) for each in (values, others))
-    return mean.low <= base.high and base.low <= mean.high
+    first, second = (estimate_mean(list(by_seed.values()), bounds) for by_seed in (values, others))
+    return first.low <= second.high and second.low <= first.high
 
 
 def compare_seeds(
@@ -109,8 +109,8 @@ def compare_seeds(
     ]
     if not pairs:
         return None
-    own, others = zip(*pairs, strict=True)
-    return estimate_difference(own, others, bounds)
+    first, second = zip(*pairs, strict=True)
+    return estimate_difference(first, second, bounds)
 
 
 def average(values: Mapping[int, float]) -> float:

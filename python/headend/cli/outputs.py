@@ -226,7 +226,7 @@ class OutputOptions:
             describe=describe,
             show=show,
             report_troubles=report_missed if self.is_hidden else lambda: None,
-            is_missed=any(not outcome.met for own in results for outcome in own.expectations),
+            is_missed=any(not outcome.met for result in results for outcome in result.expectations),
             is_stopped=is_stopped,
             kept=kept if self.quiet and not self.as_json else "",
         )
@@ -238,8 +238,8 @@ def takes_outputs(command: Function) -> Function:
     @functools.wraps(command)
     def call(*, no_report: bool = False, **values: Any) -> None:
         names = [name for name in OutputOptions.__dataclass_fields__ if name in values]
-        own = {name: values.pop(name) for name in names}
-        command(outputs=OutputOptions(report=not no_report, **own), **values)
+        options = {name: values.pop(name) for name in names}
+        command(outputs=OutputOptions(report=not no_report, **options), **values)
 
     return call  # type: ignore[return-value]
 
@@ -293,12 +293,12 @@ def describe_failures(failures: Sequence[WriteFailure]) -> dict[str, str]:
 def print_report(folder: Path) -> None:
     """Say where the report is, or how to make it."""
     path = folder / REPORT
-    made = (
+    line = (
         f"Report: {path}"
         if path.is_file()
         else f"Kept in {folder}; headend report {quote_path(folder)} makes a report of it"
     )
-    make_output().print(write_line(made), soft_wrap=True)
+    make_output().print(write_line(line), soft_wrap=True)
 
 
 def print_warnings(texts: Iterable[str]) -> None:
@@ -315,9 +315,9 @@ def print_warnings(texts: Iterable[str]) -> None:
 
 def print_first_warnings(texts: Sequence[str], kept_in: str) -> None:
     """Print the warnings about the results; of many, only some, and where the others are."""
-    shown = MOST_WARNINGS if len(texts) > MOST_WARNINGS + 1 else len(texts)
-    print_warnings(texts[:shown])
-    if more := len(texts[shown:]):
+    count = MOST_WARNINGS if len(texts) > MOST_WARNINGS + 1 else len(texts)
+    print_warnings(texts[:count])
+    if more := len(texts[count:]):
         make_output().print(f"{more} more warnings are in {kept_in}.", style="dim")
 
 
@@ -333,10 +333,10 @@ def print_failures(failures: Mapping[tuple[Any, ...], str], *, brief: bool) -> N
     """
     from headend.sweeps.page import list_failures
 
-    messages, found = make_messages(), list_failures(failures)
-    shown = found[: 1 if brief else MOST_FAILURES]
-    more = sum(count for count, _ in found[len(shown) :])
-    for _, line in shown:
+    messages, reasons = make_messages(), list_failures(failures)
+    printed = reasons[: 1 if brief else MOST_FAILURES]
+    more = sum(count for count, _ in reasons[len(printed) :])
+    for _, line in printed:
         rest = f"; {more} more points failed for other reasons" if brief and more else ""
         messages.print(write_line(f"failed: {line}{rest}"), soft_wrap=True)
     if more and not brief:

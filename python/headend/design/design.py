@@ -19,10 +19,10 @@ MOST_POINTS = 100_000
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: its number from 1 on, its label for each factor, and what it takes to run it."""
+    """One setting: its number from 1 on, its label for each factor, its scenario and overrides."""
 
     number: int
-    place: tuple[Value, ...]
+    factor_labels: tuple[Value, ...]
     scenario: Source = ""
     overrides: Overrides = ()
 
@@ -35,14 +35,14 @@ class Point:
     seed: int
 
     @property
-    def place(self) -> tuple[Value, ...]:
+    def factor_labels(self) -> tuple[Value, ...]:
         """Its setting's label for each factor."""
-        return self.setting.place
+        return self.setting.factor_labels
 
     def to_columns(self, names: Sequence[str]) -> dict[str, Value]:
-        """Give what stands before its measures in a table, whose factors have these names."""
-        place = zip(names, self.place, strict=True)
-        return {"setting": self.setting.number, **dict(place), "seed": self.seed}
+        """Give the leading columns of its rows in a table; the factors have these names."""
+        labels = zip(names, self.factor_labels, strict=True)
+        return {"setting": self.setting.number, **dict(labels), "seed": self.seed}
 
 
 @dataclass(frozen=True)
@@ -55,16 +55,16 @@ class Design:
         Factors; those of one dimension change together, and dimensions are combined with each
         other.
     seeds
-        Which.
+        The seeds that every setting runs with.
     scenario
-        What is varied, where no factor says so.
+        The scenario of all settings, unless a factor chooses one.
     overrides
-        What all points share by the experiment's file.
+        The overrides of all points that the experiment's file has.
     added
-        What they share besides, from outside of it.
+        Further overrides of all points, from the command line or from Python.
     settings
-        The settings one by one, where they are not all combinations, or are more than their
-        factors write; the factors then only name their columns.
+        The settings one by one, where they are not all combinations of the factors' values. The
+        factors then only name the columns.
     """
 
     dimensions: tuple[tuple[Factor, ...], ...]
@@ -81,7 +81,7 @@ class Design:
 
     @property
     def names(self) -> list[str]:
-        """The names of all factors, which are the columns of a place."""
+        """The names of all factors, which are columns of the table of results."""
         return [factor.name for factor in self.factors]
 
     @property
@@ -91,7 +91,7 @@ class Design:
 
     @property
     def shared(self) -> Overrides:
-        """What all points share."""
+        """The overrides of all points."""
         return (*self.overrides, *self.added)
 
     def count_points(self) -> int:
@@ -121,12 +121,12 @@ class Design:
 
     def list_points(self) -> list[Point]:
         """List all settings with all seeds."""
-        return [Point(own, seed) for own in self.list_settings() for seed in self.seeds]
+        return [Point(setting, seed) for setting in self.list_settings() for seed in self.seeds]
 
     def list_scenarios(self) -> list[str]:
         """List what its scenarios are called: files by name, dictionaries by their title."""
-        chosen = next((own for own in self.factors if own.chooses_scenario), None)
-        sources = chosen.values if chosen else (self.scenario,)
+        chooser = next((factor for factor in self.factors if factor.chooses_scenario), None)
+        sources = chooser.values if chooser else (self.scenario,)
         return [
             str(source.get("title", "")) if isinstance(source, Mapping) else Path(str(source)).stem
             for source in sources
@@ -136,9 +136,13 @@ class Design:
     def as_labelled(self) -> Design:
         """Give what a results folder keeps of it: names, labels and seeds."""
         return Design(
-            tuple(tuple(factor.as_labelled() for factor in own) for own in self.dimensions),
+            tuple(
+                tuple(factor.as_labelled() for factor in dimension) for dimension in self.dimensions
+            ),
             self.seeds,
-            settings=tuple(replace(own, scenario="", overrides=()) for own in self.settings),
+            settings=tuple(
+                replace(setting, scenario="", overrides=()) for setting in self.settings
+            ),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -157,7 +161,11 @@ class Design:
                 for dimension in self.dimensions
             ],
             "seeds": list(self.seeds),
-            **({"settings": [list(own.place) for own in self.settings]} if self.settings else {}),
+            **(
+                {"settings": [list(setting.factor_labels) for setting in self.settings]}
+                if self.settings
+                else {}
+            ),
         }
 
     @classmethod
@@ -172,32 +180,35 @@ class Design:
         dimensions = tuple(
             tuple(
                 Factor(
-                    own["path"], own["name"], tuple(own["labels"]), tuple(own["labels"]),
-                    own["role"],
+                    factor["path"],
+                    factor["name"],
+                    tuple(factor["labels"]),
+                    tuple(factor["labels"]),
+                    factor["role"],
                 )
-                for own in dimension
+                for factor in dimension
             )
             for dimension in content["dimensions"]
-        )  # fmt: skip
-        places = content.get("settings", ())
-        return cls(dimensions, tuple(content["seeds"]), settings=make_settings(places))
+        )
+        rows = content.get("settings", ())
+        return cls(dimensions, tuple(content["seeds"]), settings=make_settings(rows))
 
     def _combine(self) -> Iterator[Setting]:
         rows = [range(size) for size in self.sizes]
-        for number, chosen in enumerate(itertools.product(*rows), start=1):
-            place: list[Value] = []
+        for number, indices in enumerate(itertools.product(*rows), start=1):
+            labels: list[Value] = []
             overrides = list(self.shared)
             scenario = self.scenario
-            for dimension, index in zip(self.dimensions, chosen, strict=True):
+            for dimension, index in zip(self.dimensions, indices, strict=True):
                 for factor in dimension:
-                    place.append(factor.labels[index])
+                    labels.append(factor.labels[index])
                     overrides += factor.write(index)
                     scenario = factor.find_scenario(index) or scenario
             if scenario is None:
                 raise InputError('missing key "scenario"')
-            yield Setting(number, tuple(place), scenario, tuple(overrides))
+            yield Setting(number, tuple(labels), scenario, tuple(overrides))
 
 
-def make_settings(places: Iterable[Iterable[Value]]) -> tuple[Setting, ...]:
-    """Give settings of which only the labels are known."""
-    return tuple(Setting(number, tuple(place)) for number, place in enumerate(places, start=1))
+def make_settings(rows: Iterable[Iterable[Value]]) -> tuple[Setting, ...]:
+    """Give settings of which only the labels are known, from a row of labels for each."""
+    return tuple(Setting(number, tuple(labels)) for number, labels in enumerate(rows, start=1))

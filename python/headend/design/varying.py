@@ -55,10 +55,10 @@ def write_vary(vary: Mapping[str, Sequence[Any]]) -> dict[str, list[str]]:
         is_list = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping)
         texts[path] = [write_value(value, f"vary.{path}") for value in values] if is_list else []
         if not texts[path]:
-            found = "an empty list" if is_list else reprlib.repr(values)
+            shown = "an empty list" if is_list else reprlib.repr(values)
             raise InputError(
                 f'vary.{path}: expected a list of values, such as ["drop_tail", "codel"], found'
-                f" {found}"
+                f" {shown}"
             )
     return texts
 
@@ -119,16 +119,18 @@ def make_design(
     design = Design(tuple((factor,) for factor in factors), scenario=source)
     if labels and not chosen:
         return design, list(labels)
-    called = [
+    setting_labels = [
         label_values(
             [
                 (path, str(label) if labels and path == chosen else value)
-                for (path, value), label in zip(setting.overrides, setting.place, strict=True)
+                for (path, value), label in zip(
+                    setting.overrides, setting.factor_labels, strict=True
+                )
             ]
         )
         for setting in design.list_settings()
     ]
-    return design, called
+    return design, setting_labels
 
 
 def shorten_labels(values: Sequence[str]) -> list[str]:
@@ -153,12 +155,14 @@ def check_varied(paths: Sequence[str], queue_path: str = "") -> None:
             "--vary seed: a seed is not a setting; --seeds 1,2,3 runs every setting with each of"
             " these seeds"
         )
-    whole = {path: spell_out(path, queue_path) for path in paths}
+    spelled = {path: spell_out(path, queue_path) for path in paths}
     for number, path in enumerate(paths):
-        same = next((other for other in paths[:number] if whole[other] == whole[path]), None)
+        same = next((other for other in paths[:number] if spelled[other] == spelled[path]), None)
         if same:
             raise InputError(f"--vary {path}: --vary {same} is the same setting; vary one of them")
-        above = next((other for other in paths if whole[path].startswith(f"{whole[other]}.")), None)
+        above = next(
+            (other for other in paths if spelled[path].startswith(f"{spelled[other]}.")), None
+        )
         if above:
             raise InputError(
                 f"--vary {path}: it would replace what --vary {above} chose; write both in one"
@@ -178,10 +182,10 @@ def check_labels(labels: Sequence[str], count: int, choices: int = 0) -> None:
         How many values the choice of a grid has: so many labels name these.
     """
     if labels and len(labels) not in (count, choices):
-        given = "1 label" if len(labels) == 1 else f"{len(labels)} labels"
-        of = "1 run" if count == 1 else f"{count} runs"
-        each = f"for each, or for each of the {choices} choices" if choices else "for each"
-        raise InputError(f"{given} for {of}: give one {each}, or none")
+        labels_given = "1 label" if len(labels) == 1 else f"{len(labels)} labels"
+        runs = "1 run" if count == 1 else f"{count} runs"
+        targets = f"for each, or for each of the {choices} choices" if choices else "for each"
+        raise InputError(f"{labels_given} for {runs}: give one {targets}, or none")
     refuse_alike(labels)
 
 
@@ -214,12 +218,12 @@ def label_values(pairs: Sequence[tuple[str, str]]) -> str:
 def _shorten_paths(paths: Sequence[str]) -> list[str]:
     """Give each path by its last key, or where those are alike, by the keys in which it differs."""
     keys = [path.split(".") for path in paths]
-    lasts = [own[-1] for own in keys]
+    lasts = [parts[-1] for parts in keys]
     if len(set(lasts)) == len(lasts):
         return lasts
-    while all(own and own[-1] == keys[0][-1] for own in keys):
-        keys = [own[:-1] for own in keys]
-    while all(own and own[0] == keys[0][0] for own in keys):
-        keys = [own[1:] for own in keys]
-    short = [".".join(own) for own in keys]
+    while all(parts and parts[-1] == keys[0][-1] for parts in keys):
+        keys = [parts[:-1] for parts in keys]
+    while all(parts and parts[0] == keys[0][0] for parts in keys):
+        keys = [parts[1:] for parts in keys]
+    short = [".".join(parts) for parts in keys]
     return short if all(short) else list(paths)

@@ -60,7 +60,7 @@ def describe_comparison(
     is_alone = len(pooled) == 1
     files: list[dict[str, Any]] = []
     for result in pooled:
-        files += [one for one in result.manifest.get("modem_files", []) if one not in files]
+        files += [file for file in result.manifest.get("modem_files", []) if file not in files]
     tiers = find_grid(variants).tiers
     differences = tabulate_differences(
         [(result.label, result.manifest["scenario"]) for result in pooled]
@@ -73,19 +73,6 @@ def describe_comparison(
     sections += section_modem_files(files)
     if differences.rows:
         sections.append(fold("What differs between the runs", differences, is_minor=True))
-    notices: list[Line] = []
-    if unfinished:
-        told = (
-            f" The comparison was stopped. {describe_unfinished(unfinished)} Everything here is of"
-        )
-        notices.append((("Partial.", "strong"), f"{told} what is kept."))
-    missed = [(label, told.partition(": ")[2]) for label, told in list_missed(variants)]
-    notices += describe_partial(pooled, is_named=True)
-    for label, told in missed[:MOST_MISSED]:
-        under = "" if is_alone else f" under {label}"
-        notices.append(((f"Missed{under}:", "strong"), f" {told}"))
-    if more := len(missed[MOST_MISSED:]):
-        notices.append(((f"{more} more missed", "#expectations"),))
     of_runs = (text for result in pooled for text in result.warnings)
     labels = ["" if is_alone else result.label for result in pooled]
     seeds = [variant.seeds for variant in variants]
@@ -95,11 +82,32 @@ def describe_comparison(
         figures,
         sections,
         section_method(list(zip(pooled, seeds, labels, strict=True))),
-        notices,
+        _list_notices(variants, pooled, unfinished),
         capitalise_first([describe_shared([result.manifest["scenario"] for result in pooled])]),
         list(dict.fromkeys([*warn_of_variants(variants, missing_seeds), *of_runs])),
         columns="choices",
     )
+
+
+def _list_notices(
+    variants: Sequence[Variant], pooled: Sequence[Record], unfinished: Sequence[str]
+) -> list[Line]:
+    """Write what the first screen must say: unfinished runs, partial runs, missed expectations."""
+    notices: list[Line] = []
+    if unfinished:
+        sentences = (
+            f" The comparison was stopped. {describe_unfinished(unfinished)} Everything here is of"
+            " what is kept."
+        )
+        notices.append((("Partial.", "strong"), sentences))
+    notices += describe_partial(pooled, is_named=True)
+    missed = [(label, line.partition(": ")[2]) for label, line in list_missed(variants)]
+    for label, outcome in missed[:MOST_MISSED]:
+        under = f" under {label}" if len(pooled) > 1 else ""
+        notices.append(((f"Missed{under}:", "strong"), f" {outcome}"))
+    if more := len(missed[MOST_MISSED:]):
+        notices.append(((f"{more} more missed", "#expectations"),))
+    return notices
 
 
 def _section_description(pooled: Sequence[Record]) -> list[Section]:
@@ -112,40 +120,44 @@ def _section_description(pooled: Sequence[Record]) -> list[Section]:
 def _section_expectations(variants: Sequence[Variant], pooled: Sequence[Record]) -> list[Section]:
     """Make the section of each expectation of each run; over several seeds, of those missed."""
     runs = [result for variant in variants for result in variant.results]
-    outcomes = [(one, result) for result in runs for one in result.expectations]
+    outcomes = [(outcome, result) for result in runs for outcome in result.expectations]
     if not outcomes:
         return []
     parts = []
     is_brief = len(runs) > len(pooled)
-    missed = [(one, result) for one, result in outcomes if not one.met]
+    missed = [(outcome, result) for outcome, result in outcomes if not outcome.met]
     if is_brief:
         met = len(outcomes) - len(missed)
-        after = "; those missed:" if missed else "."
-        parts.append(text(f"Met in {met} of {len(outcomes)} cases over all seeds{after}"))
-    shown = missed if is_brief else outcomes
+        ending = "; those missed:" if missed else "."
+        parts.append(text(f"Met in {met} of {len(outcomes)} cases over all seeds{ending}"))
+    listed = missed if is_brief else outcomes
     labels = [
         result.label + (f", seed {result.manifest['seed']}" if is_brief else "")
-        for _, result in shown
+        for _, result in listed
     ]
-    if shown:
-        parts.append(Section("table", tabulate_expectations([one for one, _ in shown], labels)))
+    if listed:
+        parts.append(
+            Section("table", tabulate_expectations([outcome for outcome, _ in listed], labels))
+        )
     return [Section("sections", parts, "Expectations", anchor="expectations")]
 
 
 def _section_tier(tier: Tier, *, is_alone: bool, is_only: bool) -> list[Section]:
     """Make the sections of a tier: how flows fared in words, then the figures; over all seeds."""
     variants = tier.present
-    of = f", {tier.label}" if tier.label else ""
+    suffix = f", {tier.label}" if tier.label else ""
     sections = []
     if not is_alone:
         pooled = [variant.pool() for variant in variants]
         verdicts = [judge(result) for result in pooled]
         notes = text(*note_comparison(pooled, verdicts))
-        sections.append(fold(f"In words{of}", tabulate_outcomes(pooled, verdicts), notes))
+        sections.append(fold(f"In words{suffix}", tabulate_outcomes(pooled, verdicts), notes))
     if sum(len(variant.results) for variant in variants) > 1:
         rows = compare_figures(variants)
         is_open = is_only and len(rows) <= MOST_OPEN
-        sections.append(fold(f"In figures{of}", tabulate_board(variants, rows), is_open=is_open))
+        sections.append(
+            fold(f"In figures{suffix}", tabulate_board(variants, rows), is_open=is_open)
+        )
     return sections
 
 
@@ -154,7 +166,7 @@ def tabulate_differences(scenarios: Sequence[tuple[str, dict[str, Any]]]) -> Tab
     flat = [dict(_flatten(scenario)) for _, scenario in scenarios]
     paths = list(dict.fromkeys(path for item in flat for path in item))
     values = {path: [str(item.get(path, "–")) for item in flat] for path in paths}
-    rows = [(path, *own) for path, own in values.items() if len(set(own)) > 1]
+    rows = [(path, *texts) for path, texts in values.items() if len(set(texts)) > 1]
     return make_table("path", [label for label, _ in scenarios], rows)
 
 

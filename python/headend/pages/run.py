@@ -96,9 +96,9 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> Page:
         [
             *describe_partial([result]),
             *(
-                (("Missed:", "strong"), f" {one.expected}, measured {one.measured_text}")
-                for one in result.expectations
-                if not one.met
+                (("Missed:", "strong"), f" {outcome.expected}, measured {outcome.measured_text}")
+                for outcome in result.expectations
+                if not outcome.met
             ),
         ],
         [
@@ -116,13 +116,13 @@ def describe_partial(results: Sequence[Record], *, is_named: bool = False) -> li
     lines: list[Line] = []
     for result in results:
         if result.is_partial:
-            simulated, whole = (
+            simulated, duration = (
                 format_quantity(result.manifest[name], "time")
                 for name in ("simulated_ns", "duration_ns")
             )
-            which = f"Partial: {result.label}." if is_named else "Partial."
-            told = f" Stopped at {simulated} of {whole}; everything here is of that part."
-            lines.append(((which, "strong"), told))
+            title = f"Partial: {result.label}." if is_named else "Partial."
+            sentence = f" Stopped at {simulated} of {duration}; everything here is of that part."
+            lines.append(((title, "strong"), sentence))
     return lines
 
 
@@ -132,18 +132,18 @@ def section_tables(
     """Make the sections of flows and of queues, each with those of its groups that are worst."""
     bottleneck = verdict.queue.queue if verdict.queue else None
     flows = [
-        fold(f"Those of {one.label} who fare worst", tabulate_members(one), is_minor=True)
-        for one in verdict.groups
-        if one.is_group
+        fold(f"Those of {group.label} who fare worst", tabulate_members(group), is_minor=True)
+        for group in verdict.groups
+        if group.is_group
     ]
     queues = [
         fold(
-            f"Those of {one.label} where packets wait longest",
-            tabulate_member_queues(one, bottleneck),
+            f"Those of {group.label} where packets wait longest",
+            tabulate_member_queues(group, bottleneck),
             is_minor=True,
         )
-        for one in gather_queues(result)
-        if one.is_group
+        for group in gather_queues(result)
+        if group.is_group
     ]
     both = (
         (f"{people} on the line", [Section("table", tabulate_flows(verdict.groups)), *flows]),
@@ -160,14 +160,16 @@ def section_tables(
 def section_modem_files(files: Iterable[Mapping[str, Any]]) -> list[Section]:
     """Make a section for each modem's file: what it set, replaced and left to the scenario."""
     sections = []
-    for one in files:
-        rows = [(f"`{own['key']}`", str(own["value"]), str(own["tlv"])) for own in one["set"]]
-        key = one["key"].replace(".config", "")
+    for file in files:
+        rows = [
+            (f"`{entry['key']}`", str(entry["value"]), str(entry["tlv"])) for entry in file["set"]
+        ]
+        key = file["key"].replace(".config", "")
         table = make_table(f"key of {key}", ["value", "TLV"], rows)
-        parts = [text(f"{one['more']} more.")] if one["more"] else []
-        for name, told in _OF_FILES.items():
-            parts += [text(f"{told}:"), Section("list", one[name])] if one[name] else []
-        sections.append(fold(f"What the modem's file {one['file']} set", table, *parts))
+        parts = [text(f"{file['more']} more.")] if file["more"] else []
+        for name, heading in _OF_FILES.items():
+            parts += [text(f"{heading}:"), Section("list", file[name])] if file[name] else []
+        sections.append(fold(f"What the modem's file {file['file']} set", table, *parts))
     return sections
 
 
@@ -204,13 +206,16 @@ def _section_managed(result: Record, verdict: RunVerdict) -> list[Section]:
     modem = gather_modem(result, verdict.queue.queue) if verdict.queue else None
     if modem is None:
         return []
-    columns = [Column("unit"), *(Column(own, is_number=True) for own in modem.service_flows)]
+    columns = [
+        Column("unit"),
+        *(Column(service_flow, is_number=True) for service_flow in modem.service_flows),
+    ]
     rows = [
         (f"`{row.name}`", row.unit, *(value or None for value in row.values)) for row in modem.rows
     ]
     table = make_table("object", columns, rows)
-    told = text(_MANAGED.format(modem.label), style="soft")
-    return [fold("As the modem's MIB counts it", told, table)]
+    note = text(_MANAGED.format(modem.label), style="soft")
+    return [fold("As the modem's MIB counts it", note, table)]
 
 
 def _describe_timing(result: Record) -> list[Line]:
@@ -237,10 +242,10 @@ def _section_real(result: Record) -> list[Section]:
     if flows := tabulate_real_flows(result):
         parts += [flows, text("The file `real_flows.parquet` has every flow.", style="soft")]
     if ends := list_ends(result):
-        told = ", ".join(f"{one.value} {one.name}" for one in ends)
-        parts.append(text(f"Real frames: {told}."))
+        counts = ", ".join(f"{line.value} {line.name}" for line in ends)
+        parts.append(text(f"Real frames: {counts}."))
     sections = [fold("Real programs", *parts, is_open=True)]
     if timing := tabulate_timing(result):
-        told_of = text(_TIMING, style="soft")
-        sections.append(fold("Timing", told_of, timing, anchor="timing", is_open=True))
+        note = text(_TIMING, style="soft")
+        sections.append(fold("Timing", note, timing, anchor="timing", is_open=True))
     return sections

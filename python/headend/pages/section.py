@@ -63,15 +63,17 @@ def fold(
     is_minor: bool = False,
 ) -> Section:
     """Make a section that can be folded."""
-    own = [Section("table", part) if isinstance(part, Table) else part for part in parts]
-    return Section("sections", own, title, "open" if is_open else "closed", anchor, "", is_minor)
+    sections = [Section("table", part) if isinstance(part, Table) else part for part in parts]
+    return Section(
+        "sections", sections, title, "open" if is_open else "closed", anchor, "", is_minor
+    )
 
 
-def fold_long(table: Table, most: int, what: str) -> Section:
+def fold_long(table: Table, most: int, noun: str) -> Section:
     """Make a section of a table, folded if it has more rows than that."""
     if len(table.rows) <= most:
         return Section("table", table)
-    return fold(f"{len(table.rows)} {what}", table, is_minor=True)
+    return fold(f"{len(table.rows)} {noun}", table, is_minor=True)
 
 
 @dataclass(frozen=True)
@@ -118,4 +120,4 @@ class Page:
 
 def capitalise_first(texts: Iterable[str]) -> list[str]:
     """Begin each text that is not empty with a capital."""
-    return [own[0].upper() + own[1:] for own in texts if own]
+    return [text[0].upper() + text[1:] for text in texts if text]

@@ -222,8 +222,8 @@ def _put_where_free(fresh: Path, target: Path) -> None:
 def _seal_tree(folder: Path) -> None:
     """Seal all files of a folder just filled; results folders in it have their own seals."""
     inner = {path.parent for path in folder.rglob(MANIFEST)} - {folder}
-    for own in inner:
-        _seal_tree(own)
+    for inner_folder in inner:
+        _seal_tree(inner_folder)
     files = (path for path in folder.rglob("*") if path.is_file())
     seal(
         folder,
@@ -265,10 +265,10 @@ def is_results_folder(path: Path) -> bool:
     return read_kind(path) is not None
 
 
-def check_kind(folder: Path, own: str) -> None:
-    """Refuse a folder with another kind of results than those that are to go there."""
+def check_kind(folder: Path, expected: str) -> None:
+    """Refuse a folder that holds results of another kind than the expected one."""
     kind = read_kind(folder)
-    if kind not in (None, own):
+    if kind not in (None, expected):
         raise InputError(f"{folder}: holds the results of a {kind}; choose another folder")
 
 

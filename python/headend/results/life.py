@@ -162,7 +162,7 @@ def trace_life(result: Record) -> Life | None:
     }
     # Those of the packet, prepared or not by the time that its steps end.
     moments = [Moment(at, Lane.CHANNEL, text, "packet") for at, text in bursts.items()]
-    moments += [moment for row in shown for moment in _tell(row, places, bursts)]
+    moments += [moment for row in shown for moment in _describe_step(row, places, bursts)]
     moments += [moment for row in shown for moment in _describe_air(row, rows, places)]
     moments.sort(key=lambda moment: moment.at_ns)
     return Life(
@@ -196,13 +196,16 @@ def _place_queues(rows: Sequence[Mapping[str, Any]]) -> dict[str, Lane]:
     return places
 
 
-def _tell(
+def _describe_step(
     row: Mapping[str, Any], places: Mapping[str, Lane], bursts: Mapping[int, str]
 ) -> Iterator[Moment]:
-    """Say in words what a step is; a request and a burst at the time they are on the channel.
+    """Describe a step of the queue; a request or burst at the time when it is on the channel.
 
-    The bursts that carried the packet are in words by when they begin, in ns; others carried
-    packets before it.
+    Parameters
+    ----------
+    bursts
+        The texts of the bursts that carried the packet, by the time when they begin, in ns. Other
+        bursts carried packets before it.
     """
     at, when, step = row["at_ns"], row["when_ns"], row["step"]
     near, size = places.get(row["queue"], Lane.CMTS), _size(row["bytes"])
@@ -260,10 +263,10 @@ def _describe_air(
 def _is_own(row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> bool:
     """Whether a frame is of the packet's own exchange: of its queue, after it left that."""
     return any(
-        other["step"] == "dequeued"
-        and other["queue"] == row["queue"]
-        and other["at_ns"] <= row["at_ns"]
-        for other in rows
+        earlier["step"] == "dequeued"
+        and earlier["queue"] == row["queue"]
+        and earlier["at_ns"] <= row["at_ns"]
+        for earlier in rows
     )
 
 
@@ -412,14 +415,14 @@ def _find_filled(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
 
 def _find_asked(rows: Sequence[Mapping[str, Any]], left: int) -> int | None:
     """Find the grant of a burst put together before it is asked for: the last, or a fragment's."""
-    start, asked = None, True
+    start, has_requested = None, True
     for row in rows[left + 1 :]:
         if row["step"] in _NEXT or row["step"] == "loaded":
             break
         if row["step"] == "requested":
-            asked = True
-        elif row["step"] == "granted" and asked:
-            start, asked = int(row["when_ns"]), False
+            has_requested = True
+        elif row["step"] == "granted" and has_requested:
+            start, has_requested = int(row["when_ns"]), False
     return start
 
 

@@ -159,9 +159,9 @@ def check_point_folder(folder: Path, kind: str) -> None:
     """Refuse a folder that holds something else than the results of a kind, such as ``sweep``."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: expected a folder to write results to, found a file")
-    own = not folder.is_dir() or (folder / POINT_FOLDER).is_dir()
+    is_own = not folder.is_dir() or (folder / POINT_FOLDER).is_dir()
     check_kind(folder, kind)
-    if not own and any(not path.name.startswith(".") for path in folder.iterdir()):
+    if not is_own and any(not path.name.startswith(".") for path in folder.iterdir()):
         raise InputError(
             f"{folder}: holds something other than a {kind}'s results; choose another folder"
         )

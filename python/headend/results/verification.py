@@ -135,13 +135,13 @@ def _find_unlisted(folder: Path) -> Iterator[str]:
     if not isinstance(kind, str):
         yield f"{folder / MANIFEST}: damaged: kind is no text"
         return
-    wanted = {MANIFEST, *NEEDED.get(kind, ()), *(path.name for path in folder.glob("*.parquet"))}
+    expected = {MANIFEST, *NEEDED.get(kind, ()), *(path.name for path in folder.glob("*.parquet"))}
     if kind == "run":
         from headend.engine.columns import TABLES
 
-        wanted |= {f"{name}.parquet" for name in TABLES}
+        expected |= {f"{name}.parquet" for name in TABLES}
     runs = manifest.get("runs")
     if isinstance(runs, list):
-        wanted |= {f"{name}/{SEALS}" for name in runs}
-    for name in sorted(wanted - set(read_seals(folder))):
+        expected |= {f"{name}/{SEALS}" for name in runs}
+    for name in sorted(expected - set(read_seals(folder))):
         yield f"{folder / name}: not listed in {SEALS}; run it again"

@@ -53,7 +53,7 @@ def open_executor(
     allowance: Allowance | None = None,
     stop: threading.Event | None = None,
 ) -> Iterator[Executor]:
-    """Give those who run the points: this machine's cores, or a cluster's workers."""
+    """Give the executor of the points: this machine's cores, or a cluster's workers."""
     if scheduler is None:
         yield Threads(allowance)
         return
@@ -225,10 +225,10 @@ class Cluster:
 
     def _abandon(self, futures: Iterable[Any]) -> None:
         """Let the workers begin nothing more of this."""
-        left = list(futures)
+        pending = list(futures)
 
         async def cancel() -> None:
-            await self.client.cancel(left, force=True)
+            await self.client.cancel(pending, force=True)
 
         concurrent.futures.wait([self._connected.begin(cancel)], timeout=LOOK_SECONDS)
 

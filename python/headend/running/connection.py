@@ -85,12 +85,12 @@ class Connection:
         deadline = time.monotonic() + seconds
         try:
             while not answer.done():
-                left = deadline - time.monotonic()
+                remaining = deadline - time.monotonic()
                 if self.stop.is_set():
                     raise Stopped
-                if left <= 0:
+                if remaining <= 0:
                     raise TimeoutError
-                concurrent.futures.wait([answer], timeout=min(LOOK_SECONDS, left))
+                concurrent.futures.wait([answer], timeout=min(LOOK_SECONDS, remaining))
             return answer.result()
         finally:
             answer.cancel()

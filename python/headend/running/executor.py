@@ -1,4 +1,4 @@
-"""Who runs the jobs of sweeps and studies, by default this process's threads."""
+"""Executors run the jobs of sweeps and studies; the default one runs them in threads."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Task:
-    """A job to be run, where its result goes, and the place of its batch among all."""
+    """A job to run, the store of its result, and the index of its batch."""
 
     job: Job
     store: PointStore
@@ -56,18 +56,18 @@ class Task:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far all batches together are, in points.
+    """How far all batches together are, in numbers of points.
 
     Parameters
     ----------
     done
-        Those that are finished, with those that were kept from before.
+        The finished points, with those that earlier calls kept.
     total
-        All of them.
+        All points.
     kept
-        Those that were there from before.
+        The points that earlier calls kept.
     running
-        How many are being run now.
+        The points that are being run now.
     """
 
     done: int
@@ -80,7 +80,7 @@ OnProgress = Callable[[Progress], None]
 
 
 def call_before_the_first(act: Callable[[], None], on_progress: OnProgress | None) -> OnProgress:
-    """Do something before the first point is run that was not kept; not at all where all were."""
+    """Give a callback that calls ``act`` once, before the first point that has no result is run."""
     done = False
 
     def count(progress: Progress) -> None:
@@ -119,10 +119,10 @@ def read_stop(stop: object, on_progress: object) -> threading.Event:
 
 
 class Executor(Protocol):
-    """Those who run jobs."""
+    """Runs jobs, several at a time."""
 
     def count_places(self) -> int:
-        """Count how many jobs they run at a time."""
+        """Give the number of jobs that run at a time."""
 
     def run(
         self, tasks: Iterable[Task], stop: threading.Event
@@ -171,7 +171,7 @@ def run_missing(
     """Run the jobs that the stores lack, keeping each when done; equal keys of a batch once.
 
     All batches are one stream: no core waits for the last job of a batch, and jobs go on while the
-    one who asked looks at what became of a batch.
+    caller reads the results of a batch.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def run_missing(
     executor
         Who runs them; by default the threads of this process.
     on_progress
-        Told whenever a point is done.
+        Called with the progress whenever a point is done.
 
     Yields
     ------
@@ -204,22 +204,22 @@ def run_missing(
 
     def describe_progress() -> None:
         if on_progress:
-            left = sum(len(ledger.missing) for ledger in ledgers)
+            remaining = sum(len(ledger.missing) for ledger in ledgers)
             done, total, kept = (
                 sum(getattr(ledger, name) for ledger in ledgers)
                 for name in ("done", "total", "already")
             )
-            on_progress(Progress(done, total, kept, min(places, left)))
+            on_progress(Progress(done, total, kept, min(places, remaining)))
 
-    given = 0
+    yielded = 0
     with closing(executor.run(list_missing(), stop)) as stream:
         for task, outcome in stream:
             ledgers[task.batch].enter(task.job.key, outcome)
             describe_progress()
-            while given < len(ledgers) and not ledgers[given].missing:
-                yield ledgers[given].close()
-                given += 1
-    for ledger in ledgers[given:]:
+            while yielded < len(ledgers) and not ledgers[yielded].missing:
+                yield ledgers[yielded].close()
+                yielded += 1
+    for ledger in ledgers[yielded:]:
         yield ledger.close()
 
 

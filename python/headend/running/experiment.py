@@ -56,7 +56,7 @@ Run = tuple[str, int]
 
 @dataclass(frozen=True)
 class Plan:
-    """One run to be: a checked scenario, its expectations, and what to call it."""
+    """A run that can be started: a checked scenario, its expectations and its label."""
 
     loaded: Loaded
     expectations: list[Expectation]
@@ -64,22 +64,23 @@ class Plan:
     overrides: Overrides
     seed: int
     follow: tuple[str, int] | None = None
-    #: What to read before its results are trusted, beside what the engine says of the scenario.
+    #: Warnings for whoever reads the results, beside the engine's own.
     notes: tuple[str, ...] = ()
-    #: Bytes that it can need.
+    #: The most memory that the run can need, in bytes.
     memory: int = 0
-    #: Of which design it is a part, and its setting's labels there; None for a run by itself.
+    #: The design that the run is part of, and its setting's label for each factor of the design;
+    #: None for a run by itself.
     design: Design | None = None
-    place: tuple[Value, ...] = ()
+    factor_labels: tuple[Value, ...] = ()
 
     @property
     def run(self) -> Run:
-        """What tells it from the other runs of a comparison."""
+        """The label and the seed, which no other run of a comparison has."""
         return self.label, self.seed
 
     @property
     def duration_ns(self) -> int:
-        """How long it simulates, in ns."""
+        """The simulated time of the whole run, in ns."""
         return self.loaded.scenario.duration_ns
 
     def carry_out(
@@ -116,10 +117,13 @@ class Plan:
         tables: MutableMapping[str, pl.DataFrame],
         emulation: Mapping[str, Any] | None = None,
     ) -> Result:
-        """Judge the expectations of what was run, and describe it.
+        """Check the expectations against the tables, and give the run's tables and manifest.
 
-        With real programs, or a recording of them (``emulation`` for the manifest), a run is as
-        long as it was.
+        Parameters
+        ----------
+        emulation
+            What the manifest says of real programs, or of a recording of them; such a run has no
+            length but the time that it ran. None for a simulation alone.
         """
         scenario = self.loaded.scenario
         duration_ns = scenario.duration_ns if emulation is None else execution.simulated_ns
@@ -130,6 +134,36 @@ class Plan:
             expectation.check(tables, is_open_loop=is_open_loop).to_dict()
             for expectation in self.expectations
         ]
+        manifest = self._describe(execution, duration_ns, outcomes, emulation)
+        if self.follow and tables["steps"].is_empty():
+            flow, since = self.follow
+            at = format_quantity(since, "time")
+            manifest["warnings"].append(f"no packet of {flow} entered a queue from {at} on")
+        is_short = bool(emulation and scenario.warmup_ns) or not execution.finished
+        if is_short and execution.simulated_ns <= scenario.warmup_ns:
+            stopped = format_quantity(execution.simulated_ns, "time")
+            warmup = format_quantity(scenario.warmup_ns, "time")
+            manifest["warnings"].append(
+                f"stopped at {stopped}, before the warm-up of {warmup} was over: all figures are of"
+                " the warm-up, which a run that ends leaves out"
+            )
+        return Result(
+            tables,
+            manifest,
+            self.label,
+            wall_seconds=execution.wall_seconds,
+            capture=execution.capture,
+        )
+
+    def _describe(
+        self,
+        execution: Execution,
+        duration_ns: int,
+        outcomes: list[dict[str, Any]],
+        emulation: Mapping[str, Any] | None,
+    ) -> dict[str, Any]:
+        """Give the manifest of the run, as docs/reference/results.md defines it."""
+        scenario = self.loaded.scenario
         manifest: dict[str, Any] = {
             "headend": read_version(),
             "format": RESULT_FORMAT,
@@ -148,36 +182,18 @@ class Plan:
             "overrides": [list(pair) for pair in self.overrides],
             "expectations": outcomes,
             "warnings": [*scenario.warnings, *self.notes],
-            # With the seed it ran with: what is shown can be run again as it stands.
+            # With the seed of this run, so that the scenario alone repeats it.
             "scenario": {**self.loaded.resolved, "seed": self.seed},
         }
-        if read := json.loads(scenario.modem_files_json()):
-            manifest["modem_files"] = read
+        if modem_files := json.loads(scenario.modem_files_json()):
+            manifest["modem_files"] = modem_files
         if emulation is not None:
             manifest["emulation"] = dict(emulation)
         if self.design:
-            manifest |= {"design": self.design.to_dict(), "place": list(self.place)}
+            manifest |= {"design": self.design.to_dict(), "place": list(self.factor_labels)}
         if self.follow:
             manifest["explain"] = list(self.follow)
-            if tables["steps"].is_empty():
-                flow, since = self.follow
-                at = format_quantity(since, "time")
-                manifest["warnings"].append(f"no packet of {flow} entered a queue from {at} on")
-        is_short = bool(emulation and scenario.warmup_ns) or not execution.finished
-        if is_short and execution.simulated_ns <= scenario.warmup_ns:
-            stopped = format_quantity(execution.simulated_ns, "time")
-            warmup = format_quantity(scenario.warmup_ns, "time")
-            manifest["warnings"].append(
-                f"stopped at {stopped}, before the warm-up of {warmup} was over: all figures are of"
-                " the warm-up, which a run that ends leaves out"
-            )
-        return Result(
-            tables,
-            manifest,
-            self.label,
-            wall_seconds=execution.wall_seconds,
-            capture=execution.capture,
-        )
+        return manifest
 
 
 def plan_run(
@@ -192,16 +208,18 @@ def plan_run(
     memory: str | int | Allowance | None = None,
     is_emulated: bool = False,
 ) -> Plan:
-    """Check all that can be checked before a run; arguments are those of `run` and of these.
+    """Check all that can be checked before a run, and return its plan.
+
+    Further parameters are those of `run`.
 
     Parameters
     ----------
     varied
-        What is set besides, in this run of several.
+        Further overrides, of this run of several only.
     label
-        What to call the run; by default, what the scenario is called.
+        The run's name; by default the scenario's.
     is_emulated
-        Whether real programs run at its real hosts, or a recording stands for them.
+        Whether real programs run at the scenario's real hosts, or a recording replaces them.
     """
     allowance = read_allowance(memory)
     if seed is not None:
@@ -214,24 +232,10 @@ def plan_run(
     if not is_emulated:
         refuse_real_hosts(loaded.scenario, text.shown_as)
     queue_path = loaded.scenario.queue_path or ""
-    check_varied([path for path, _ in varied], queue_path)
-    by = "--vary {} sets it in every run"
-    by_path = [(path, path) for path, _ in varied]
-    files = [one for one in shared if is_modem(one[0])]
-    check_shared(by_path, files, queue_path, "--modem", by)
-    check_shared(by_path, [one for one in shared if one not in files], queue_path, "--set {}", by)
-    shown = {path: show_option(path) for path, _ in shared if is_modem(path)}
-    shown |= {path: f"--vary {path}" for path, _ in varied}
-    check_settings(text, overrides, queue_path, shown=shown)
+    _check_overrides(text, shared, varied, queue_path)
     vocabulary = Vocabulary.from_scenario(loaded.scenario)
-    expectations = []
-    for name, wanted in loaded.scenario.expect:
-        try:
-            expectations.append(parse_expectation(name, wanted, vocabulary))
-        except InputError as error:
-            path = f"expect.{name}"
-            raise text.refuse(path, str(error).removeprefix(f"{path}: "), overrides) from error
-    needed = check_memory(loaded.scenario, allowance, text.shown_as)
+    expectations = _parse_expectations(text, loaded, vocabulary, overrides)
+    bytes_needed = check_memory(loaded.scenario, allowance, text.shown_as)
     chosen = loaded.scenario.seed if seed is None else seed
     follow = None
     if explain is not None:
@@ -240,7 +244,43 @@ def plan_run(
         follow = parse_follow(explain, vocabulary, loaded.scenario.duration_ns)
     notes = note_replaced(text, loaded, overrides, queue_path)
     name = label or loaded.name
-    return Plan(loaded, expectations, name, overrides, chosen, follow, tuple(notes), needed)
+    return Plan(loaded, expectations, name, overrides, chosen, follow, tuple(notes), bytes_needed)
+
+
+def _check_overrides(text: Text, shared: Overrides, varied: Overrides, queue_path: str) -> None:
+    """Refuse overrides that replace each other.
+
+    Parameters
+    ----------
+    shared
+        The overrides of all runs, of ``--set`` and ``--modem``.
+    varied
+        Those of this run alone, of ``--vary``.
+    """
+    check_varied([path for path, _ in varied], queue_path)
+    reason = "--vary {} sets it in every run"
+    by_path = [(path, path) for path, _ in varied]
+    files = [(path, value) for path, value in shared if is_modem(path)]
+    settings = [(path, value) for path, value in shared if not is_modem(path)]
+    check_shared(by_path, files, queue_path, "--modem", reason)
+    check_shared(by_path, settings, queue_path, "--set {}", reason)
+    options = {path: show_option(path) for path, _ in files}
+    options |= {path: f"--vary {path}" for path, _ in varied}
+    check_settings(text, [*shared, *varied], queue_path, shown=options)
+
+
+def _parse_expectations(
+    text: Text, loaded: Loaded, vocabulary: Vocabulary, overrides: Overrides
+) -> list[Expectation]:
+    """Parse the scenario's expectations; an error names the line of the file, or the override."""
+    expectations = []
+    for name, expression in loaded.scenario.expect:
+        try:
+            expectations.append(parse_expectation(name, expression, vocabulary))
+        except InputError as error:
+            path = f"expect.{name}"
+            raise text.refuse(path, str(error).removeprefix(f"{path}: "), overrides) from error
+    return expectations
 
 
 def _read(source: Source, allow_files: Sequence[str | Path]) -> Text:
@@ -248,15 +288,15 @@ def _read(source: Source, allow_files: Sequence[str | Path]) -> Text:
 
 
 def _find_inner_path(message: str, text: Text, overrides: Overrides) -> str:
-    """Suggest the path inside the kind that is there, where one beside it was named."""
-    found = re.search(r'(\S+): expected one name, found also "([^"]+)"', message)
-    if found is None or text.format != "toml":
+    """Suggest the path inside the kind that the scenario has, for a path beside that kind."""
+    match = re.search(r'(\S+): expected one name, found also "([^"]+)"', message)
+    if match is None or text.format != "toml":
         return ""
-    before, word = found.groups()
+    table, key = match.groups()
     for path, _ in overrides:
-        kinds = find_value(parse_toml(text.content), before)
-        if path.startswith(f"{before}.{word}") and isinstance(kinds, dict) and len(kinds) == 1:
-            return f'; did you mean "{before}.{next(iter(kinds))}{path.removeprefix(before)}"?'
+        kinds = find_value(parse_toml(text.content), table)
+        if path.startswith(f"{table}.{key}") and isinstance(kinds, dict) and len(kinds) == 1:
+            return f'; did you mean "{table}.{next(iter(kinds))}{path.removeprefix(table)}"?'
     return ""
 
 
@@ -277,9 +317,9 @@ def _load(text: Text, overrides: Overrides) -> Loaded:
             ) from error
         # A study's file has a scenario and a grid too.
         kind, command = ("study", "study run") if file.name == "study.toml" else ("sweep", "sweep")
-        place = file.parent if kind == "study" else file
+        target = file.parent if kind == "study" else file
         raise InputError(
-            f"{file}: this is a {kind}, not a scenario; headend {command} {place} runs it"
+            f"{file}: this is a {kind}, not a scenario; headend {command} {target} runs it"
         ) from error
 
 
@@ -415,30 +455,36 @@ def plan_comparison(
                 memory=allowance,
             )
         except InputError as error:
-            told = str(error)
+            message = str(error)
             # Name the option that was typed: to the engine, all that is changed is set.
             for path, value in setting.overrides:
-                told = told.replace(f"(from --set {path}={value})", f"(from --vary {path}={value})")
-            raise InputError(told) from error
-        plans.append(replace(plan, place=setting.place))
+                message = message.replace(
+                    f"(from --set {path}={value})", f"(from --vary {path}={value})"
+                )
+            raise InputError(message) from error
+        plans.append(replace(plan, factor_labels=setting.factor_labels))
     _refuse_same(plans)
     refuse_alike([plan.label for plan in plans])
     all_seeds = choose_seeds(seeds, plans[0].seed)
-    if len(plans) == len(all_seeds) == 1 and not vary:
-        raise InputError(
+    if len(plans) == len(all_seeds) == 1:
+        raise _refuse_single(plans[0].label if vary else "")
+    check_kept([plan.loaded.scenario for plan in plans for _ in all_seeds], allowance)
+    design = replace(design, seeds=all_seeds)
+    return [replace(plan, seed=seed, design=design) for plan in plans for seed in all_seeds]
+
+
+def _refuse_single(label: str) -> InputError:
+    """Give the error for a comparison of one run; the label is empty where nothing is varied."""
+    if not label:
+        return InputError(
             "--seeds asks for one run, which is nothing to compare: give several seeds (--seeds"
             " 10), for means with intervals; or several settings, such as --vary"
             " queue=drop_tail,codel"
         )
-    if len(plans) == len(all_seeds) == 1:
-        raise InputError(
-            f"--vary asks for one run ({plans[0].label}), which is nothing to compare: give several"
-            " values, such as queue=drop_tail,codel; or several seeds (--seeds 10), for means with"
-            " intervals"
-        )
-    check_kept([plan.loaded.scenario for plan in plans for _ in all_seeds], allowance)
-    design = replace(design, seeds=all_seeds)
-    return [replace(plan, seed=seed, design=design) for plan in plans for seed in all_seeds]
+    return InputError(
+        f"--vary asks for one run ({label}), which is nothing to compare: give several values, such"
+        " as queue=drop_tail,codel; or several seeds (--seeds 10), for means with intervals"
+    )
 
 
 def _refuse_same(plans: Sequence[Plan]) -> None:
@@ -525,17 +571,19 @@ def run_comparison(
     results = carry_out_all(plans, progress, stop, on_done, memory)
     if not results:
         raise KeyboardInterrupt
-    whole = {run for run, result in results.items() if not result.is_partial}
-    labels = {label for label, _ in whole}
-    kept = [result for run, result in results.items() if run in whole or run[0] not in labels]
+    finished = {run for run, result in results.items() if not result.is_partial}
+    labels = {label for label, _ in finished}
+    compared = [
+        result for run, result in results.items() if run in finished or run[0] not in labels
+    ]
     missing: dict[str, list[int]] = {}
     for label, seed in names:
-        if (label, seed) not in whole:
+        if (label, seed) not in finished:
             missing.setdefault(label, []).append(seed)
-    unfinished = [name for run, name in names.items() if run not in whole]
+    unfinished = [name for run, name in names.items() if run not in finished]
     first = plans[0].loaded
     return Comparison(
-        kept, first.name, first.scenario.title, unfinished=unfinished, missing_seeds=missing
+        compared, first.name, first.scenario.title, unfinished=unfinished, missing_seeds=missing
     )
 
 

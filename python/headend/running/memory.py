@@ -105,8 +105,8 @@ def _share(share: float, words: str) -> Allowance:
 def measure_machine(root: Path = Path("/")) -> int:
     """Measure the memory this process could have, in bytes: the machine's or a lower limit's."""
     sizes = [_measure_physical(), *_read_cgroups(root), *_read_process_limits()]
-    known = [size for size in sizes if size is not None]
-    return min(known) if known else _UNKNOWN
+    limits = [size for size in sizes if size is not None]
+    return min(limits) if limits else _UNKNOWN
 
 
 def _measure_physical() -> int | None:
@@ -135,7 +135,7 @@ def _read_cgroups(root: Path) -> Iterator[int]:
     except OSError:
         return
     for line in lines:
-        _, controllers, place = line.split(":", 2)
+        _, controllers, path = line.split(":", 2)
         if not controllers:
             top, file = root / "sys/fs/cgroup", "memory.max"
         elif "memory" in controllers.split(","):
@@ -143,8 +143,8 @@ def _read_cgroups(root: Path) -> Iterator[int]:
         else:
             continue
         # In a container the group's own path may not be there, but its root has the limit.
-        own = Path(place.lstrip("/"))
-        for folder in (top / own, *(top / above for above in own.parents)):
+        group = Path(path.lstrip("/"))
+        for folder in (top / group, *(top / above for above in group.parents)):
             limit = _read_limit(folder / file)
             if limit is not None:
                 yield limit
@@ -194,15 +194,15 @@ def check_kept(scenarios: Sequence[Scenario], allowance: Allowance) -> int:
     for scenario in scenarios:
         if id(scenario) not in reckoned:
             reckoned[id(scenario)] = list_parts(scenario)
-    each = [reckoned[id(scenario)] for scenario in scenarios]
-    tables = [sum(part.size for part in parts if part.is_table) for parts in each]
+    by_run = [reckoned[id(scenario)] for scenario in scenarios]
+    tables = [sum(part.size for part in parts if part.is_table) for parts in by_run]
     kept = int(KEPT_SHARE * sum(tables))
-    total = kept + max((sum(part.size for part in parts) for parts in each), default=0)
+    total = kept + max((sum(part.size for part in parts) for parts in by_run), default=0)
     if total > allowance.size:
-        largest = each[tables.index(max(tables))]
+        largest = by_run[tables.index(max(tables))]
         of_tables = [part for part in largest if part.is_table]
         raise InputError(
-            f"{len(each)} runs that are compared can need {format_size(total)} of memory with the"
+            f"{len(by_run)} runs that are compared can need {format_size(total)} of memory with the"
             f" tables that each keeps, {_describe_allowed(total, allowance)}:"
             f" {_describe_parts(of_tables, max(tables))}"
         )
@@ -213,18 +213,20 @@ def _describe_allowed(total: int, allowance: Allowance) -> str:
     """Say what is allowed, and how to allow what is needed."""
     source = "" if allowance.source == "--memory" else f"{allowance.source}; "
     unit, size = ("MB", 1e6) if total < 0.95e9 else ("GB", 1e9)
-    wanted = math.ceil(total * 1.05 / size)
+    proposed = math.ceil(total * 1.05 / size)
     more = (
-        f"--memory changes that, such as --memory {wanted}{unit}"
-        if wanted * size <= measure_machine()
+        f"--memory changes that, such as --memory {proposed}{unit}"
+        if proposed * size <= measure_machine()
         else "more than this machine has, so make it smaller by these keys"
     )
     return f"and {format_size(allowance.size)} are allowed ({source}{more})"
 
 
 def _describe_parts(parts: Iterable[Part], total: int) -> str:
-    named = [part for part in parts if part.size >= _LEAST_SHARE * total][:_MOST_PARTS]
-    return "; ".join(f"{part.keys}: {part.reckoning} = {format_size(part.size)}" for part in named)
+    largest = [part for part in parts if part.size >= _LEAST_SHARE * total][:_MOST_PARTS]
+    return "; ".join(
+        f"{part.keys}: {part.reckoning} = {format_size(part.size)}" for part in largest
+    )
 
 
 def format_size(size: float) -> str:

@@ -24,50 +24,54 @@ def take_notes(
 ) -> tuple[str, ...]:
     """Give all warnings of points and replaced values once, as sentences without full stop."""
     jobs = [(point, item) for point, item in prepared if isinstance(item, Job)]
-    found = note_warnings(names, [(point.place, job.warnings) for point, job in jobs])
-    return tuple(dict.fromkeys([*found, *_note_replaced(jobs)]))
+    warnings = note_warnings(names, [(point.factor_labels, job.warnings) for point, job in jobs])
+    return tuple(dict.fromkeys([*warnings, *_note_replaced(jobs)]))
 
 
-def note_warnings(axes: Sequence[str], found: Iterable[tuple[Place, Iterable[str]]]) -> list[str]:
-    """Give the engine's warnings, with where they apply if that is not everywhere.
+def note_warnings(
+    axes: Sequence[str], warnings: Iterable[tuple[Place, Iterable[str]]]
+) -> list[str]:
+    """Give the engine's warnings, each with the settings that it applies to if not to all.
 
     Parameters
     ----------
     axes
-        What the values of a place are called.
-    found
-        The warnings of each point, with its place.
+        The names of the axes.
+    warnings
+        The values of each point on the axes, with the point's warnings.
     """
     settings: dict[Place, None] = {}
     warned: dict[str, dict[Place, None]] = {}
-    for place, texts in found:
-        settings[place] = None
+    for labels, texts in warnings:
+        settings[labels] = None
         for text in texts:
-            warned.setdefault(text, {})[place] = None
+            warned.setdefault(text, {})[labels] = None
     return [
-        text if len(own) == len(settings) else f"{text} ({_describe_where(axes, own, settings)})"
-        for text, own in warned.items()
+        text
+        if len(places) == len(settings)
+        else f"{text} ({_describe_where(axes, places, settings)})"
+        for text, places in warned.items()
     ]
 
 
 def _describe_where(
-    axes: Sequence[str], own: Collection[Place], settings: Collection[Place]
+    axes: Sequence[str], places: Collection[Place], settings: Collection[Place]
 ) -> str:
     """Name some settings: by the axis that sets them apart, or by number and first one."""
     for column, axis in enumerate(axes):
-        values = dict.fromkeys(place[column] for place in own)
-        there = {place for place in settings if place[column] in values}
-        if there == set(own) and len(values) <= MOST_VALUES:
+        values = dict.fromkeys(labels[column] for labels in places)
+        matching = {labels for labels in settings if labels[column] in values}
+        if matching == set(places) and len(values) <= MOST_VALUES:
             return f"at {axis} = {', '.join(map(str, values))}"
-    first = ", ".join(map(str, next(iter(own))))
-    if len(own) == 1:
+    first = ", ".join(map(str, next(iter(places))))
+    if len(places) == 1:
         return f"at {first}"
-    return f"in {len(own)} of {len(settings)} settings, the first {first}"
+    return f"in {len(places)} of {len(settings)} settings, the first {first}"
 
 
 def _note_replaced(jobs: Sequence[tuple[Point, Job]]) -> list[str]:
     """Say once of each scenario where a bare name replaces values, as `note_replaced` does."""
-    seen: set[tuple[str, str, str]] = set()
+    checked: set[tuple[str, str, str]] = set()
     notes: list[str] = []
     for point, job in jobs:
         pairs = {
@@ -75,8 +79,8 @@ def _note_replaced(jobs: Sequence[tuple[Point, Job]]) -> list[str]:
             for pair in point.setting.overrides
             if is_name(pair[1])
         }
-        if not pairs <= seen:
-            seen |= pairs
+        if not pairs <= checked:
+            checked |= pairs
             loaded = job.text.load(point.setting.overrides)
             queue_path = loaded.scenario.queue_path or ""
             notes += note_replaced(job.text, loaded, point.setting.overrides, queue_path)

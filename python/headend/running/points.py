@@ -1,4 +1,4 @@
-"""Runs the points of an experiment, as far as missing, and puts what they gave into one table."""
+"""Runs the points of an experiment that have no result yet, and gathers all in one table."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ def run_points(
     allowance: Allowance | None = None,
     on_progress: OnProgress | None = None,
 ) -> Gathered:
-    """Run what is missing of some points, and gather it.
+    """Run the points that have no result yet, and return what ``gather`` makes of all of them.
 
     Parameters
     ----------
     batches
-        The points; those that cannot be run are passed over.
+        The jobs of the points; a `Failure` in place of a job is passed over.
     gather
-        Reads what was kept, when all is done or stopped.
+        Reads the finished points, when all are done or a stop came.
     folder
-        Where points are kept and found; None keeps none.
+        The folder of finished points; None keeps them for this call only.
     open_folder
-        Makes the folder, or refuses it.
+        Makes the folder, or refuses it with an error.
     stop, scheduler, allowance, on_progress
         As of ``headend.sweep``.
     """
 
-    def run(place: Path, on_progress: OnProgress | None) -> Gathered:
-        store = PointStore(place / POINT_FOLDER)
-        jobs = [Batch([own for own in batch if isinstance(own, Job)], store) for batch in batches]
+    def run(kept_in: Path, on_progress: OnProgress | None) -> Gathered:
+        store = PointStore(kept_in / POINT_FOLDER)
+        jobs = [Batch([job for job in batch if isinstance(job, Job)], store) for batch in batches]
         return gather(store, list(run_missing(jobs, stop, executor, on_progress)))
 
     if folder is None:
@@ -79,24 +79,24 @@ def gather_points(
     store: PointStore,
     finished: Finished,
 ) -> list[pl.DataFrame]:
-    """Give what was measured at points, and why others failed; those that a stop left are absent.
+    """Give a frame for each point: its measures, or why it failed; none for points not yet run.
 
     Parameters
     ----------
     points
-        Each with what stands before its measures, by column, and what was to be run.
+        The values of each point's leading columns, by name, and its job or why there is none.
     store
-        Where they are kept.
+        The store that holds the finished points.
     finished
-        What became of them.
+        Which jobs were kept, and which failed.
     """
     frames = []
-    for place, item in points:
+    for columns, item in points:
         failure = item if isinstance(item, Failure) else finished.failures.get(item.key)
         if failure:
-            frames.append(_put(place, make_frame([{}]), failure.reason))
+            frames.append(_put(columns, make_frame([{}]), failure.reason))
         elif isinstance(item, Job) and item.key in finished.kept:
-            frames.append(_put(place, store.read(item.key), None))
+            frames.append(_put(columns, store.read(item.key), None))
     return frames
 
 
@@ -107,13 +107,13 @@ def join_frames(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(frames, how="vertical_relaxed", rechunk=True) if frames else pl.DataFrame()
 
 
-def _put(place: Mapping[str, Any], frame: pl.DataFrame, error: str | None) -> pl.DataFrame:
-    """Put a point's place before what was measured there, and its error behind."""
+def _put(columns: Mapping[str, Any], frame: pl.DataFrame, error: str | None) -> pl.DataFrame:
+    """Put a point's leading columns before its measures, and its error after them."""
     import polars as pl
 
     kinds = {"setting": pl.Int64, "seed": pl.UInt64}
     return frame.select(
-        *(pl.lit(value, dtype=kinds.get(name)).alias(name) for name, value in place.items()),
+        *(pl.lit(value, dtype=kinds.get(name)).alias(name) for name, value in columns.items()),
         pl.all(),
         pl.lit(error, dtype=pl.String).alias("error"),
     )

@@ -28,17 +28,17 @@ class Result(Record, Saved):
     def __repr__(self) -> str:
         """Say what was run, and the answer; tables and manifest are attributes."""
         duration = format_quantity(self.manifest.get("duration_ns"), "time")
-        told = [repr(self.label or self.title), f"seed {self.manifest.get('seed')}", duration]
-        told += [
+        parts = [repr(self.label or self.title), f"seed {self.manifest.get('seed')}", duration]
+        parts += [
             f"{count} {name if count != 1 else name.removesuffix('s')}"
             for name, column in (("flows", "flow"), ("queues", "queue"))
             if name in self.tables
             for count in [self.tables[name][column].n_unique()]
         ]
-        told += filter(None, [describe_kind(self)])
-        told += ["partial"] if self.is_partial else []
-        told += [] if is_trustworthy(self) else [NOT_TRUSTWORTHY]
-        return f"<Result {', '.join(told)}>"
+        parts += filter(None, [describe_kind(self)])
+        parts += ["partial"] if self.is_partial else []
+        parts += [] if is_trustworthy(self) else [NOT_TRUSTWORTHY]
+        return f"<Result {', '.join(parts)}>"
 
     def present(self) -> tuple[Answer, list[Figure]]:
         """Give the answer and all figures of its page."""

@@ -124,7 +124,7 @@ class Study:
     def list_places(self) -> list[dict[str, Any]]:
         """Give the columns that name each point: its value on every axis, and its seed."""
         return [
-            {**dict(zip(self.design.names, point.place, strict=True)), "seed": point.seed}
+            {**dict(zip(self.design.names, point.factor_labels, strict=True)), "seed": point.seed}
             for point in self.list_points()
         ]
 

@@ -107,7 +107,9 @@ class _Begun:
             points,
             check_claims(study.claims, self.analysis, points, quick=bool(study.quick)),
             draw_study_figures(study, self.analysis, points),
-            note_warnings(study.design.names, [(own.place, job.warnings) for own, job in pairs]),
+            note_warnings(
+                study.design.names, [(own.factor_labels, job.warnings) for own, job in pairs]
+            ),
             tuple(list_points(finished.kept)),
         )
         try:

@@ -43,7 +43,7 @@ def answer_sweep(conclusion: Conclusion) -> Answer:
     name = conclusion.main_axis.name
     measures = join_names(list(conclusion.measures))
     otherwise = (
-        f"Which {name} gives {write_operators(sweep.criteria.tell())}?"
+        f"Which {name} gives {write_operators(sweep.criteria.describe())}?"
         if sweep.criteria
         else f"What does {name} change for {measures}?"
         if measures

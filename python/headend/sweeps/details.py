@@ -72,8 +72,8 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
         tuple(rows),
         "along",
         "The best setting along each axis",
-        f"The wish: {write_operators(criteria.tell())}. As good is what differs by no more than its"
-        " 95 % interval, paired by seed, or by 5 % (a MOS by 0.1).",
+        f"The wish: {write_operators(criteria.describe())}. As good is what differs by no more than"
+        " its 95 % interval, paired by seed, or by 5 % (a MOS by 0.1).",
     )
 
 

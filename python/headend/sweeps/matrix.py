@@ -124,7 +124,7 @@ def _draw_wished(
     """Draw a line under the wish."""
     best = next(own for own in conclusion.list_bests(conclusion.main) if own.among == tuple(line))
     cells = tuple(_draw_standing(conclusion, best, line[number], numbers) for number in columns)
-    return Row(label or write_operators(conclusion.criteria.tell()), cells)
+    return Row(label or write_operators(conclusion.criteria.describe()), cells)
 
 
 def _draw_standing(

@@ -104,16 +104,18 @@ def full_untrustworthy(fact: Untrustworthy) -> str:
 
 def _explain(lateness: Mapping[str, Any]) -> str:
     """Say by which bounds a run is not trustworthy."""
-    told = []
+    reasons = []
     if _is_beyond(lateness, "p99_ns", "bound_p99_ns"):
         late, bound = (_write_time(lateness[name]) for name in ("p99_ns", "bound_p99_ns"))
-        told.append(f"1 frame in 100 was written more than {late} late, and the bound is {bound}")
+        reasons.append(
+            f"1 frame in 100 was written more than {late} late, and the bound is {bound}"
+        )
     if _is_beyond(lateness, "longest_stall_ns", "bound_stall_ns"):
         longest, bound = (
             _write_time(lateness[name]) for name in ("longest_stall_ns", "bound_stall_ns")
         )
-        told.append(f"it stood still for {longest}, and the bound is {bound}")
-    return "; ".join(told) or "it fell behind real time"
+        reasons.append(f"it stood still for {longest}, and the bound is {bound}")
+    return "; ".join(reasons) or "it fell behind real time"
 
 
 def _is_beyond(lateness: Mapping[str, Any], value: str, bound: str) -> bool:
@@ -132,8 +134,8 @@ def full_open_loop(fact: OpenLoop) -> str:
     changed = fact.changed
     is_queue = bool(changed) and all("queue" in path.split(".") for path in changed)
     if is_queue or not changed:
-        what = "this queue" if is_queue else "what was changed"
-        return f"Open loop: the recorded senders do not react to {what}."
+        change = "this queue" if is_queue else "what was changed"
+        return f"Open loop: the recorded senders do not react to {change}."
     named = list_names(list(changed), MOST_NAMED)
     return f"Open loop: the recorded senders do not react to what was changed ({named})."
 
@@ -146,9 +148,9 @@ def full_unequal(_: UnequalReplay) -> str:
 def list_programs(result: Record) -> list[tuple[str, str, str]]:
     """List what ran where: host, command and how it ended; only hosts on which something ran."""
     return [
-        (str(host), shlex.join(map(str, own["command"])), write_end(own))
-        for host, own in (_read(result).get("hosts") or {}).items()
-        if own.get("command")
+        (str(host), shlex.join(map(str, entry["command"])), write_end(entry))
+        for host, entry in (_read(result).get("hosts") or {}).items()
+        if entry.get("command")
     ]
 
 
@@ -162,15 +164,15 @@ def describe_real(result: Record) -> list[str]:
     }
     lines = []
     for host in map(str, _read(result).get("hosts") or {}):
-        own = [name for name in findings if name == host or _name_host(flows, name) == host]
-        got = [
+        names = [name for name in findings if name == host or _name_host(flows, name) == host]
+        results = [
             f"{describe_experience(findings[name])}{_describe_counts(result, name)}"
-            for name in own
+            for name in names
             if findings[name].application == REAL
         ]
         ran = [programs[host]] if host in programs else []
-        if told := [*ran, *got]:
-            lines.append(f"{host}: {'; '.join(told)}")
+        if parts := [*ran, *results]:
+            lines.append(f"{host}: {'; '.join(parts)}")
     return lines
 
 
@@ -187,13 +189,13 @@ def _describe_counts(result: Record, flow: str) -> str:
         return ": did it use the names or addresses of this run?"
     thinned = int(rows["discarded_ack_thinned"].sum())
     discarded = int(rows.select(cs.starts_with("discarded_")).sum().sum_horizontal().sum())
-    told = f", {write_count(discarded - thinned, 'packet')} dropped"
+    text = f", {write_count(discarded - thinned, 'packet')} dropped"
     if thinned:
-        told += f", {write_count(thinned, 'acknowledgement')} left out by the modem"
+        text += f", {write_count(thinned, 'acknowledgement')} left out by the modem"
     if marked := int(rows["marked"].sum()):
-        told += f", {marked:,} marked"
+        text += f", {marked:,} marked"
     is_tcp = not result.real_flows.filter(flow=flow, protocol="tcp").is_empty()
-    return f"{told}; {NOT_IN_OPEN_LOOP}" if is_tcp and is_open_loop(result) else told
+    return f"{text}; {NOT_IN_OPEN_LOOP}" if is_tcp and is_open_loop(result) else text
 
 
 def shorten_command(command: str) -> str:
@@ -207,7 +209,7 @@ def shorten_command(command: str) -> str:
     return shorten(" ".join(command.split()), LONGEST_COMMAND)
 
 
-def write_end(own: Mapping[str, Any]) -> str:
+def write_end(entry: Mapping[str, Any]) -> str:
     """Say how the program of a host ended, by its entry in the manifest.
 
     Examples
@@ -215,7 +217,9 @@ def write_end(own: Mapping[str, Any]) -> str:
     >>> write_end({"exit": 7, "ended": "exited"}), write_end({"exit": None, "ended": "stopped"})
     ('exit code 7', 'stopped at the end')
     """
-    return "stopped at the end" if own.get("ended") == "stopped" else write_exit(own.get("exit"))
+    return (
+        "stopped at the end" if entry.get("ended") == "stopped" else write_exit(entry.get("exit"))
+    )
 
 
 def write_exit(code: int | None) -> str:
@@ -228,7 +232,7 @@ def write_exit(code: int | None) -> str:
     """
     if code is None:
         return "–"
-    names = {int(own): own.name for own in signal.Signals}
+    names = {int(number): number.name for number in signal.Signals}
     name = names.get(code - BY_SIGNAL)
     return f"exit code {code} ({name})" if name else f"exit code {code}"
 
@@ -291,7 +295,7 @@ def list_ends(result: Record) -> list[Line]:
         "marked": "marked (CE)",
     }
     return [
-        Line(told, _write_count(frames[name])) for name, told in names.items() if name in frames
+        Line(label, _write_count(frames[name])) for name, label in names.items() if name in frames
     ]
 
 
@@ -300,18 +304,21 @@ def describe_source(result: Record) -> str:
     emulation = _read(result)
     if not emulation:
         return ""
-    others = "; every other flow was simulated on the same line at the same time"
+    neighbours = "; every other flow was simulated on the same line at the same time"
     if emulation.get("kind") == "emulated":
         where = " The network's side was the internet." if emulation.get("outside") else ""
         recording = emulation.get("recording")
-        kept = f" What they sent was recorded in {recording}." if recording else ""
-        return f"Real programs sent their packets over this line in real time{others}.{where}{kept}"
+        recorded = f" What they sent was recorded in {recording}." if recording else ""
+        return (
+            "Real programs sent their packets over this line in real"
+            f" time{neighbours}.{where}{recorded}"
+        )
     source = emulation.get("recording") or "a recording"
     equal = " Every frame ended as in the recorded run." if emulation.get("equal") else ""
     again = "" if is_open_loop(result) else " again"
     return (
         f"The packets of real programs, as recorded in {source}, crossed this line{again} in"
-        f" virtual time{others}.{equal}"
+        f" virtual time{neighbours}.{equal}"
     )
 
 

@@ -81,8 +81,8 @@ def describe_facts(found: Iterable[Fact]) -> list[str]:
     sentences = []
     for fact in found:
         write = WORDS[type(fact)].full
-        told = write(fact) if write else []
-        sentences += [told] if isinstance(told, str) else told
+        text = write(fact) if write else []
+        sentences += [text] if isinstance(text, str) else text
     return sentences
 
 

@@ -36,10 +36,12 @@ def tabulate_flows(parties: Sequence[FlowGroup]) -> Table:
     only where that is known of one.
     """
     findings = [finding for party in parties for finding in party.findings]
-    shown = [finding for party in parties for finding in (party.worst, party.middle)]
-    delays = [own for finding in shown for own in (finding.delay_p50_ns, finding.delay_p95_ns)]
+    listed = [finding for party in parties for finding in (party.worst, party.middle)]
+    delays = [
+        delay_ns for finding in listed for delay_ns in (finding.delay_p50_ns, finding.delay_p95_ns)
+    ]
     delay = choose_unit(delays, "time")
-    rate = choose_unit([finding.goodput_bps for finding in shown], "rate")
+    rate = choose_unit([finding.goodput_bps for finding in listed], "rate")
     columns = [
         Column("grade", is_unbroken=True),
         Column("experience"),
@@ -116,14 +118,14 @@ def tabulate_queues(result: Record, bottleneck: str | None, most: int = 1) -> Ta
 def tabulate_members(party: FlowGroup) -> Table:
     """Give a row for each of the members of a group that suffer most."""
     members = party.findings[:MOST_LISTED]
-    return tabulate_flows([FlowGroup(own.flow, own.flow, (own,)) for own in members])
+    return tabulate_flows([FlowGroup(member.flow, member.flow, (member,)) for member in members])
 
 
 def tabulate_member_queues(party: QueueGroup, bottleneck: str | None) -> Table:
     """Give a row for each of the queues of a group where packets wait longest."""
     queues = party.rows[:MOST_LISTED]
     return _tabulate_queues(
-        [], [QueueGroup(own["queue"], (own,)) for own in queues], bottleneck, most=1
+        [], [QueueGroup(row["queue"], (row,)) for row in queues], bottleneck, most=1
     )
 
 
@@ -133,13 +135,13 @@ def _tabulate_queues(
     bottleneck: str | None,
     most: int,
 ) -> Table:
-    shown = [row for party in parties for row in (party.worst, party.middle)]
+    listed = [row for party in parties for row in (party.worst, party.middle)]
     delay = choose_unit(
-        [row[name] for row in shown for name in ("delay_p50_ns", "delay_p99_ns")], "time"
+        [row[name] for row in listed for name in ("delay_p50_ns", "delay_p99_ns")], "time"
     )
     capacities = [state.capacity_bps for state in channels]
-    rate = choose_unit([row["rate_bps"] for row in shown] + capacities, "rate")
-    size = choose_unit([row["backlog_max_bytes"] for row in shown], "size")
+    rate = choose_unit([row["rate_bps"] for row in listed] + capacities, "rate")
+    size = choose_unit([row["backlog_max_bytes"] for row in listed], "size")
     is_marked = any(row["marked"] for party in parties for row in party.rows)
     columns = (
         Column("discipline", is_unbroken=True),
@@ -152,23 +154,7 @@ def _tabulate_queues(
         Column.of("dropped"),
         Column.of("marked", is_detail=not is_marked),
     )
-    rows = [
-        Row(
-            Cell(
-                f"{state.channel}, the channel",
-                is_chosen=state.is_full,
-                tag="full" if state.is_full else "",
-            ),
-            (
-                Cell(state.sharing),
-                Cell.of(state.capacity_bps, rate),
-                *[None] * 4,
-                Cell.of(state.utilisation, PER_CENT),
-                *[None] * 2,
-            ),
-        )
-        for state in channels
-    ]
+    rows = [_write_channel(state, rate) for state in channels]
     units = {"rate": rate, "delay": delay, "size": size}
     for party in parties:
         is_chosen = any(row["queue"] == bottleneck for row in party.rows)
@@ -182,6 +168,19 @@ def _tabulate_queues(
             cells = _write_queue(row, row["discipline"], units)
             rows.append(Row(label, cells, "inner" if party.is_group else ""))
     return Table(columns, tuple(rows), "queue")
+
+
+def _write_channel(state: ChannelState, rate: Unit) -> Row:
+    """Write a channel's row of the table of queues, which has no delays, backlog or packets."""
+    tag = "full" if state.is_full else ""
+    cells = (
+        Cell(state.sharing),
+        Cell.of(state.capacity_bps, rate),
+        *[None] * 4,
+        Cell.of(state.utilisation, PER_CENT),
+        *[None] * 2,
+    )
+    return Row(Cell(f"{state.channel}, the channel", is_chosen=state.is_full, tag=tag), cells)
 
 
 def _write_queue(
@@ -212,9 +211,9 @@ def tabulate_expectations(outcomes: Sequence[Outcome], labels: Sequence[str] = (
     """
     columns = (*([Column("")] if labels else []), Column("expected"), Column("measured"))
     rows = []
-    for one, label in zip(outcomes, labels or [""] * len(outcomes), strict=True):
-        grade, word = (Grade.GOOD, "met") if one.met else (Grade.BAD, "missed")
-        texts = (Cell(one.expected), Cell(one.measured_text))
+    for outcome, label in zip(outcomes, labels or [""] * len(outcomes), strict=True):
+        grade, word = (Grade.GOOD, "met") if outcome.met else (Grade.BAD, "missed")
+        texts = (Cell(outcome.expected), Cell(outcome.measured_text))
         mark = Cell(grade=grade, word=word)
         rows.append(Row(label, (mark, *texts)) if labels else Row(mark, texts))
     return Table(columns, tuple(rows), "run" if labels else "", look="stacked")
@@ -232,19 +231,19 @@ def tabulate_aggregates(result: Record, queue: str | None) -> list[Table]:
         make_table(
             COLUMNS[0],
             map(Column.of, COLUMNS[1:]),
-            [write_flow(flow, is_protected=one.is_protected) for flow in one.flows],
-            title=one.low,
-            note=explain_columns(one),
+            [write_flow(flow, is_protected=aggregate.is_protected) for flow in aggregate.flows],
+            title=aggregate.low,
+            note=explain_columns(aggregate),
         )
-        for one in choose_aggregates(result, queue)[:MOST_AGGREGATES]
-        if one.flows
+        for aggregate in choose_aggregates(result, queue)[:MOST_AGGREGATES]
+        if aggregate.flows
     ]
 
 
 def tabulate_timing(result: Record) -> Table | None:
     """Give a row for each value of how well a run kept to real time; None in virtual time."""
     rows = [
-        (one.name, Cell(one.value, Grade.BAD if one.is_bad else Grade.NONE))
-        for one in list_timing(result)
+        (line.name, Cell(line.value, Grade.BAD if line.is_bad else Grade.NONE))
+        for line in list_timing(result)
     ]
     return make_table("", [""], rows, look="stacked") if rows else None

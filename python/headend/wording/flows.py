@@ -28,14 +28,14 @@ def _long_way(delay: float, buffer: str) -> str:
     return f"each way takes {time(delay)}{f' ({name_de_jitter(buffer)})' if buffer else ''}"
 
 
-def _rpm(found: Mapping[str, float]) -> str:
-    each = ", ".join(f"{direction} {number(rpm)}" for direction, rpm in found.items())
-    return f"round trips a minute: {each} (one takes {time(60e9 / min(found.values()))})"
+def _rpm(by_direction: Mapping[str, float]) -> str:
+    rates = ", ".join(f"{direction} {number(rpm)}" for direction, rpm in by_direction.items())
+    return f"round trips a minute: {rates} (one takes {time(60e9 / min(by_direction.values()))})"
 
 
 def _got(rates: Mapping[str, float]) -> str:
-    told = [f"{rate(bps)} {direction}" for direction, bps in rates.items()]
-    return join_names(told or ["nothing that programs read"])
+    texts = [f"{rate(bps)} {direction}" for direction, bps in rates.items()]
+    return join_names(texts or ["nothing that programs read"])
 
 
 def _trips(middle: float | None, slow: float | None) -> str:
@@ -101,11 +101,11 @@ DETAILS: dict[str, tuple[str, Callable[..., str]]] = {
 
 def describe_experience(quality: FlowQuality) -> str:
     """Say what a flow's user notices, in full."""
-    told = ""
+    text = ""
     for kind, *values in quality.details:
         before, write = DETAILS[kind]
-        told += f"{before if told else ''}{write(*values)}"
-    return told or quality.key_figures[0].told
+        text += f"{before if text else ''}{write(*values)}"
+    return text or quality.key_figures[0].told
 
 
 def describe_quality(quality: FlowQuality) -> dict[str, Any]:

@@ -24,11 +24,11 @@ def full_partial(fact: facts.Partial) -> str:
 
 def full_nothing_sent(fact: facts.NothingSent) -> str:
     """Say what to look at where nothing was sent."""
-    told = "Nothing was sent in the measured part, so there is nothing to judge:"
+    text = "Nothing was sent in the measured part, so there is nothing to judge:"
     if not fact.hosts:
-        return f"{told} look at when flows start and stop, at warmup and duration."
+        return f"{text} look at when flows start and stop, at warmup and duration."
     return (
-        f"{told} {join_names(fact.hosts)} sent nothing. Did the program use the names or addresses"
+        f"{text} {join_names(fact.hosts)} sent nothing. Did the program use the names or addresses"
         " of this run?"
     )
 
@@ -86,11 +86,11 @@ def full_unexplained(fact: facts.Unexplained) -> str:
 def full_channel(fact: facts.FullChannel) -> str:
     """Say that a channel is full, and by how much."""
     state = fact.channel
-    told = f"The {state.title} ({state.sharing}) is full:"
-    asked = f"{share(state.full_ratio)} of the time"
+    text = f"The {state.title} ({state.sharing}) is full:"
+    time_full = f"{share(state.full_ratio)} of the time"
     if state.is_cell:
         return (
-            f"{told} {asked} somebody has a frame to send. Frames are on the air"
+            f"{text} {time_full} somebody has a frame to send. Frames are on the air"
             f" {share(state.utilisation)} of the time, {share(state.collision_ratio)} of it in"
             " collisions; backoff and the gaps between frames take the rest."
         )
@@ -98,7 +98,8 @@ def full_channel(fact: facts.FullChannel) -> str:
     if state.neighbours_bps > 0:
         used += f" used and {rate(state.neighbours_bps)} taken by neighbours"
     return (
-        f"{told} {used} of {rate(state.capacity_bps)}, and {asked} more was asked for than it has."
+        f"{text} {used} of {rate(state.capacity_bps)}, and {time_full} more was asked for than it"
+        " has."
     )
 
 
@@ -106,10 +107,10 @@ def brief_waits_for_channel(fact: facts.WaitsForChannel) -> str:
     """Say which channel is full, and how long packets wait for it."""
     state = fact.channel
     name = "Wi-Fi channel" if state.is_cell else f"{state.direction}stream channel"
-    told = f"the {name} {state.channel} is full"
+    text = f"the {name} {state.channel} is full"
     if not fact.stands:
-        return told
-    return f"{told}, and packets wait {time(fact.queue.delay_p50_ns)} in {name_queue(fact.queue)}"
+        return text
+    return f"{text}, and packets wait {time(fact.queue.delay_p50_ns)} in {name_queue(fact.queue)}"
 
 
 def advise_on_channel(remedy: Remedy) -> str:
@@ -164,11 +165,11 @@ def advise_on_contention(remedy: Remedy) -> str:
 
 def brief_several_causes(fact: facts.SeveralCauses) -> str:
     """Give the number of flows for each cause, the most frequent cause first."""
-    told = [_describe_group(fact, group) for group in fact.groups[:MOST_CAUSES]]
+    clauses = [_describe_group(fact, group) for group in fact.groups[:MOST_CAUSES]]
     rest = fact.unexplained + sum(group.count for group in fact.groups[MOST_CAUSES:])
     if rest:
-        told.append(f"{rest} {'suffers' if rest == 1 else 'suffer'} for other reasons")
-    return "; ".join(told)
+        clauses.append(f"{rest} {'suffers' if rest == 1 else 'suffer'} for other reasons")
+    return "; ".join(clauses)
 
 
 def _describe_group(fact: facts.SeveralCauses, group: CauseGroup) -> str:
@@ -189,25 +190,25 @@ def _describe_group(fact: facts.SeveralCauses, group: CauseGroup) -> str:
 
 def full_collisions(fact: facts.Collisions) -> list[str]:
     """Say which flows share a queue inside a scheduler's, and what they and the others get."""
-    told = []
+    sentences = []
     for meeting in fact.meetings[:MOST_MEETINGS]:
         named = meeting.flows[:MOST_FLOWS]
         who = join_names(named) if len(named) > 1 else f"connections of {named[0]}"
         costs = "; ".join(map(_describe_cost, meeting.costs))
-        told.append(
+        sentences.append(
             f"A hash put {who} into one queue of {fact.discipline}, for {share(meeting.share)} of"
             f" the packets of {named[0]}: they have one share of the line"
             f" together{f', {costs}' if costs else ''}."
         )
     more = len(fact.meetings) - MOST_MEETINGS
     if more > 0:
-        told.append(f"So it is in {more} more of its queues.")
+        sentences.append(f"So it is in {more} more of its queues.")
     if fact.key:
-        told.append(
+        sentences.append(
             "Another seed puts others together; with --set"
             f" {fact.key}.{fact.discipline}.hash.isolation=perfect nobody meets."
         )
-    return told
+    return sentences
 
 
 def brief_collisions(fact: facts.Collisions) -> str:
@@ -222,9 +223,9 @@ def brief_collisions(fact: facts.Collisions) -> str:
 
 def _describe_cost(cost: Cost) -> str:
     write = rate if cost.is_rate else time
-    told = join_names([f"{flow} {write(value)}" for flow, value in cost.values.items()])
-    told += "" if cost.is_rate else " one way at the 99th percentile"
+    text = join_names([f"{flow} {write(value)}" for flow, value in cost.values.items()])
+    text += "" if cost.is_rate else " one way at the 99th percentile"
     if cost.others_mean is None:
-        return told
+        return text
     who = cost.others[0] if len(cost.others) == 1 else f"each of {len(cost.others)} others"
-    return f"{told}, where {who} alone has {write(cost.others_mean)}"
+    return f"{text}, where {who} alone has {write(cost.others_mean)}"

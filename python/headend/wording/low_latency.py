@@ -41,25 +41,26 @@ def write_flow(flow: AggregateFlow, *, is_protected: bool) -> tuple[str, ...]:
         first = "–" if flow.first_sanction_ns is None else time(flow.first_sanction_ns)
         score, reordered = time(flow.score_max_ns), number(flow.reordered)
     marked = "–" if flow.marked_ratio is None else share(flow.marked_ratio)
-    sent = number(flow.packets), sanctioned, marked, number(flow.classic_packets)
-    return (flow.label, *sent, first, score, reordered)
+    counts = number(flow.packets), sanctioned, marked, number(flow.classic_packets)
+    return (flow.label, *counts, first, score, reordered)
 
 
-def explain_columns(one: Aggregate) -> str:
+def explain_columns(aggregate: Aggregate) -> str:
     """Explain the columns of the table of an aggregate's flows."""
-    told = (
-        f"Packets: those that the low-latency queue {one.low} sent. CE: the share of them that"
-        f" carried a mark. Classic: the flow's packets that the classic queue {one.classic} sent."
+    text = (
+        f"Packets: those that the low-latency queue {aggregate.low} sent. CE: the share of them"
+        " that carried a mark. Classic: the flow's packets that the classic queue"
+        f" {aggregate.classic} sent."
     )
-    if not one.is_protected:
-        return f"{told} Queue protection is off."
+    if not aggregate.is_protected:
+        return f"{text} Queue protection is off."
     allowed = ""
-    if one.score_threshold_ns is not None:
+    if aggregate.score_threshold_ns is not None:
         allowed = (
-            f": at the latency threshold a score of {time(one.score_threshold_ns)} is allowed, and"
-            " less the longer the queue is"
+            f": at the latency threshold a score of {time(aggregate.score_threshold_ns)} is"
+            " allowed, and less the longer the queue is"
         )
-    return f"{told} Sanctioned: those that queue protection sent to the classic queue{allowed}."
+    return f"{text} Sanctioned: those that queue protection sent to the classic queue{allowed}."
 
 
 def full_unused(fact: facts.LowLatencyUnused) -> str:
@@ -76,57 +77,57 @@ def _name_flows(names: list[str]) -> str:
 
 def full_use(fact: facts.LowLatencyUse) -> str:
     """Say who uses the queue, how long packets wait there and beside it, and what is marked."""
-    one = fact.aggregate
-    is_one = len(one.users) == 1 and len(one.users[0].members) == 1
-    told = (
-        f"{_name_flows([flow.label for flow in one.users])} {'uses' if is_one else 'use'} the"
-        f" low-latency queue {one.low}"
-    )
-    if one.low_p50_ns is not None:
-        told += (
-            f", which held packets {time(one.low_p50_ns)} at the median and"
-            f" {time(one.low_p99_ns)} at the 99th percentile"
+    aggregate = fact.aggregate
+    is_single = len(aggregate.users) == 1 and len(aggregate.users[0].members) == 1
+    users = _name_flows([flow.label for flow in aggregate.users])
+    text = f"{users} {'uses' if is_single else 'use'} the low-latency queue {aggregate.low}"
+    if aggregate.low_p50_ns is not None:
+        text += (
+            f", which held packets {time(aggregate.low_p50_ns)} at the median and"
+            f" {time(aggregate.low_p99_ns)} at the 99th percentile"
         )
-        if one.classic_p50_ns is not None:
-            told += (
-                f" ({one.classic}, the classic queue beside it, {time(one.classic_p50_ns)} and"
-                f" {time(one.classic_p99_ns)})"
+        if aggregate.classic_p50_ns is not None:
+            text += (
+                f" ({aggregate.classic}, the classic queue beside it,"
+                f" {time(aggregate.classic_p50_ns)} and {time(aggregate.classic_p99_ns)})"
             )
-    if one.marked_ratio:
-        told += f"; {share(one.marked_ratio)} of its packets left it with a CE mark"
-    elif one.users[0].packets:
-        told += "; none of its packets carried a CE mark"
-    if one.is_protected and not one.sanctioned:
-        told += "; queue protection redirected none"
-    return f"{told}."
+    if aggregate.marked_ratio:
+        text += f"; {share(aggregate.marked_ratio)} of its packets left it with a CE mark"
+    elif aggregate.users[0].packets:
+        text += "; none of its packets carried a CE mark"
+    if aggregate.is_protected and not aggregate.sanctioned:
+        text += "; queue protection redirected none"
+    return f"{text}."
 
 
 def full_sanctions(fact: facts.Sanctions) -> list[str]:
     """Say of whom queue protection redirected packets, since when, why, and what to do."""
-    one, flow, since = fact.aggregate, fact.flow, ""
+    aggregate, flow, since = fact.aggregate, fact.flow, ""
     if fact.since_warmup:
         since = " from the end of the warm-up on"
     elif flow.first_sanction_ns is not None:
         since = f", the first at {time(flow.first_sanction_ns)}"
     score = f"its queuing score reached {time(flow.score_max_ns)}"
-    if one.score_threshold_ns is not None:
-        score += f", where {time(one.score_threshold_ns)} are allowed"
-    told = (
+    if aggregate.score_threshold_ns is not None:
+        score += f", where {time(aggregate.score_threshold_ns)} are allowed"
+    text = (
         f"Queue protection sent {number(flow.sanctioned)} of {flow.label}'s {number(flow.judged)}"
-        f" packets ({share(flow.sanctioned_ratio)}) to the classic queue {one.classic}{since}:"
-        f" {score}."
+        f" packets ({share(flow.sanctioned_ratio)}) to the classic queue"
+        f" {aggregate.classic}{since}: {score}."
     )
     if fact.is_burst:
-        return [f"{told} Only bursts of it were redirected."]
-    drain = f", which drains at {rate(one.drain_bps)}" if one.drain_bps else ""
+        return [f"{text} Only bursts of it were redirected."]
+    drain = f", which drains at {rate(aggregate.drain_bps)}" if aggregate.drain_bps else ""
     remedy = advise(fact.remedies[0])
     sentences = [
-        told,
+        text,
         f"What a flow sends while the queue is long enough to be marked raises its score{drain},"
         f" and {flow.label} sent on faster than that: {remedy[0].lower()}{remedy[1:]}",
     ]
     if fact.crowding is not None:
-        others = [own.label for own in one.flows if own.classic_packets and own is not flow]
+        others = [
+            other.label for other in aggregate.flows if other.classic_packets and other is not flow
+        ]
         sentences.append(
             f"In that queue, {share(fact.crowding)} of the packets sent are {flow.label}'s:"
             f" {_name_flows(others)} got the rest."
@@ -167,13 +168,13 @@ def advise(remedy: Remedy) -> str:
 
 def brief_sanctioned(fact: facts.SanctionedFlow) -> str:
     """Say which share of a flow's packets protection redirects, and how long they wait then."""
-    one = fact.aggregate
-    told = (
+    aggregate = fact.aggregate
+    text = (
         f"queue protection sends {share(round(fact.sanctioned_ratio, 2))} of {fact.flow}'s packets"
-        f" to the classic queue {one.classic}"
+        f" to the classic queue {aggregate.classic}"
     )
-    wait = one.classic_p50_ns
-    return told if wait is None else f"{told}, where packets wait {time(wait)}"
+    wait = aggregate.classic_p50_ns
+    return text if wait is None else f"{text}, where packets wait {time(wait)}"
 
 
 def brief_kept_out(fact: facts.KeptOut) -> str:

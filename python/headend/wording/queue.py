@@ -77,8 +77,8 @@ def brief_losses(fact: facts.LossyQueue) -> str:
     """Say which share of its packets a queue drops."""
     again = ", mostly TCP's, which sends them again"
     lost = share(fact.queue.lost_ratio)
-    told = f"the queue {name_queue(fact.queue)} drops {lost} of its packets"
-    return told + again if fact.queue.is_tcps and not fact.suffers else told
+    text = f"the queue {name_queue(fact.queue)} drops {lost} of its packets"
+    return text + again if fact.queue.is_tcps and not fact.suffers else text
 
 
 def full_losses(fact: facts.LossyQueue) -> list[str]:
@@ -86,15 +86,15 @@ def full_losses(fact: facts.LossyQueue) -> list[str]:
     reason = describe().reasons[fact.queue.reason]
     if not fact.queue.is_tcps or not reason.look_of_tcp:
         return [f"The packets that it drops do not arrive: {reason.look}."]
-    told = (
+    text = (
         "Most of the packets that it drops are TCP's, which sends them again:"
         f" {reason.look_of_tcp}."
     )
-    others = (
+    remark = (
         " Other flows in this queue lose packets too: a queue for each flow (fq_codel) protects"
         " those that send little."
     )
-    return [told + others if fact.is_felt else told]
+    return [text + remark if fact.is_felt else text]
 
 
 def brief_at_times(fact: facts.QueueAtTimes) -> str:
@@ -107,12 +107,12 @@ def full_at_times(fact: facts.QueueAtTimes) -> list[str]:
     """Say for how much of the time packets waited, and who felt it."""
     stood = f"{share(fact.queue.standing_ratio)} of the time"
     short = ", and was short otherwise" if fact.is_short_otherwise else ""
-    told = (
+    text = (
         f"It stood {stood}{short}: {FELT if fact.suffers else 'who sends while it stands waits'}."
     )
     if fact.passing:
-        told = f"Packets stood in it {stood}{_end_passing(fact)}"
-    return [told, *full_remedies(fact.remedies)]
+        text = f"Packets stood in it {stood}{_end_passing(fact)}"
+    return [text, *full_remedies(fact.remedies)]
 
 
 def brief_full_line(fact: facts.FullLine) -> str:
@@ -139,13 +139,13 @@ def full_full_line(fact: facts.FullLine) -> list[str]:
     # A law keeps away from the limit, which then tells nothing.
     if find_queue(fact.queue.discipline).bound == "buffer" and fact.queue.room_ns:
         room = f" of the {time(fact.queue.room_ns)} that it can hold"
-    told = (
+    text = (
         "The line was full, and so was its queue: half of the packets waited more than"
         f" {time(fact.queue.delay_p50_ns)}{room}"
     )
     if fact.passing:
-        return [f"{told}{_end_passing(fact)}"]
-    return [f"{told}.", *full_remedies(fact.remedies)]
+        return [f"{text}{_end_passing(fact)}"]
+    return [f"{text}.", *full_remedies(fact.remedies)]
 
 
 def brief_rare(fact: facts.RareWaits) -> str:
@@ -161,10 +161,10 @@ def full_rare(fact: facts.RareWaits) -> list[str]:
     if fact.is_full:
         first = "The line was full and the queue short at the median"
     felt = FELT if fact.suffers else "calls and games feel that"
-    told = (
+    text = (
         f"{first}. {rare}{_end_passing(fact)}" if fact.passing else f"{first}, but {rare}: {felt}."
     )
-    return [told, *full_remedies(fact.remedies)]
+    return [text, *full_remedies(fact.remedies)]
 
 
 def _end_passing(fact: facts.Waits) -> str:
@@ -177,37 +177,37 @@ def brief_throttled(fact: facts.ThrottledSenders) -> str:
     flows, queue = fact.senders.flows, fact.queue
     who = f"{len(flows)} flows have" if len(flows) > 1 else f"{flows[0]} has"
     idle = share(round(fact.senders.idle_ratio, 2))
-    told = f"{idle} of the line is idle although {who} more to send"
+    text = f"{idle} of the line is idle although {who} more to send"
     if fact.senders.by_limit:
-        return f"{told}: the queue {queue.queue} has too little room"
-    return f"{told}: the law of {queue.queue} ({queue.discipline}) drops or marks too early"
+        return f"{text}: the queue {queue.queue} has too little room"
+    return f"{text}: the law of {queue.queue} ({queue.discipline}) drops or marks too early"
 
 
 def full_throttled(fact: facts.ThrottledSenders) -> str:
     """Say what the queue did to senders that had more to send, and what fills the line."""
     queue, senders = fact.queue, fact.senders
     flows = list_names(list(senders.flows), MOST_NAMED)
-    told = f"{share(senders.idle_ratio)} of the line was idle although {flows} had more to send"
+    text = f"{share(senders.idle_ratio)} of the line was idle although {flows} had more to send"
     if senders.by_limit:
         lost = count(queue.discarded, "loss", "losses")
         if not fact.is_too_small:
             return (
-                f"{told}: after its {lost} the senders were slow to grow back to the line's rate."
+                f"{text}: after its {lost} the senders were slow to grow back to the line's rate."
             )
-        each = "after its" if queue.discarded == 1 else "after each of its"
+        when = "after its" if queue.discarded == 1 else "after each of its"
         return (
-            f"{told}: with room for {time(queue.room_ns)} where a round trip takes"
-            f" {time(senders.rtt_ns)}, the queue runs empty {each} {lost}. A larger limit fills the"
+            f"{text}: with room for {time(queue.room_ns)} where a round trip takes"
+            f" {time(senders.rtt_ns)}, the queue runs empty {when} {lost}. A larger limit fills the"
             " line."
         )
-    did = "marked" if queue.marked > queue.by_law else "dropped"
+    action = "marked" if queue.marked > queue.by_law else "dropped"
     packets = count(max(queue.marked, queue.by_law), "packet")
     waits = (
         " On a cable upstream, request and grant alone take milliseconds, which a law takes for a"
         " queue."
     )
     return (
-        f"{told}: its law ({queue.discipline}) {did} {packets}, too early for this"
+        f"{text}: its law ({queue.discipline}) {action} {packets}, too early for this"
         f" line.{waits if senders.asks_for_grants else ''} A higher target or threshold fills it."
     )
 
@@ -260,14 +260,14 @@ def full_remedy(remedy: Remedy) -> str:
             f"{did}: its senders do not slow down when packets are dropped, or its parameters allow"
             " this delay."
         )
-    told = (
+    text = (
         f"{did}: its parameters allow this delay, or new transfers fill it before they notice a"
         " drop."
     )
     if action is not Action.LOWER_LIMIT:
-        return told
+        return text
     return (
-        f"{told} It holds {time(queue.room_ns)} at most; a smaller limit{remedy.buffer_tlv}"
+        f"{text} It holds {time(queue.room_ns)} at most; a smaller limit{remedy.buffer_tlv}"
         f" shortens the worst{tries}"
     )
 

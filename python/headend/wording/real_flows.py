@@ -86,9 +86,9 @@ def tabulate_real_flows(
         return None
     several = len({row["flow"] for row in flows}) > 1
     # One row that stands for one flow would say less than that flow.
-    shown = flows[:most] if len(flows) > most + 1 else flows
-    rest = flows[len(shown) :]
-    rows = [*shown, *([_sum(rest)] if rest else [])]
+    listed = flows[:most] if len(flows) > most + 1 else flows
+    rest = flows[len(listed) :]
+    rows = [*listed, *([_sum(rest)] if rest else [])]
     left_out = {*(WIDE if is_narrow else ()), *_list_empty(rows)}
     columns = [column for column in _COLUMNS if column.name not in left_out]
     units = [
@@ -111,13 +111,13 @@ def tabulate_real_flows(
             if is_narrow
             else Row(Cell(label, note=note), tuple(numbers))
         )
-    heads = [Column.of(one.name, unit) for one, unit in zip(columns, units, strict=True)]
-    told = (NOTE, _explain_trips(result), CONTINUED_NOTE if continued else "")
+    heads = [Column.of(column.name, unit) for column, unit in zip(columns, units, strict=True)]
+    notes = (NOTE, _explain_trips(result), CONTINUED_NOTE if continued else "")
     return Table(
         (*([Column("peer")] if is_narrow else []), *heads),
         tuple(drawn),
         "flow",
-        note=" ".join(filter(None, told)),
+        note=" ".join(filter(None, notes)),
         look="brief",
     )
 
@@ -137,26 +137,26 @@ def _find_continued(rows: Sequence[Flow]) -> set[tuple[str, int]]:
     """Find the rows that continue after a pause: an earlier flow has the same ends."""
     ends = ("flow", "protocol", "host_address", "host_port", "peer_address", "peer_port")
     seen: set[tuple[Any, ...]] = set()
-    found = set()
+    continued = set()
     for row in sorted(rows, key=lambda row: int(row["opened_ns"])):
-        own = tuple(row[name] for name in ends)
+        key = tuple(row[name] for name in ends)
         # A port may be used again, by TCP as a new connection; without ports nothing tells.
-        if own in seen and row["protocol"] in WITH_PORTS:
-            found.add((str(row["flow"]), int(row["number"])))
-        seen.add(own)
-    return found
+        if key in seen and row["protocol"] in WITH_PORTS:
+            continued.add((str(row["flow"]), int(row["number"])))
+        seen.add(key)
+    return continued
 
 
 def _name_flow(row: Flow, *, several: bool, is_continued: bool = False) -> tuple[str, str, str]:
     """Say what a flow is, with whom, and from which port, by the names of servers where known."""
     protocol = str(row["protocol"])
-    told = PROTOCOLS.get(protocol, f"protocol {protocol}")
-    named = f"{told} {row['name']}" if row["name"] else told
+    title = PROTOCOLS.get(protocol, f"protocol {protocol}")
+    name = f"{title} {row['name']}" if row["name"] else title
     if is_continued:
-        named += " (same ports again)"
+        name += " (same ports again)"
     port = str(row["host_port"]) if protocol in WITH_PORTS and row["host_port"] else ""
     end = write_end(protocol, row["peer_address"], row["peer_port"])
-    return f"{row['flow']}: {named}" if several else named, end, port
+    return f"{row['flow']}: {name}" if several else name, end, port
 
 
 def write_end(protocol: str, address: str, port: int) -> str:
@@ -195,15 +195,15 @@ def _sum(rows: Sequence[Flow]) -> dict[str, Any]:
         for name in ("bytes", "goodput_bytes", "retransmitted", "discarded", "marked")
         for way in ("up", "down")
     }
-    known = [row for row in rows if not math.isnan(row["rtt_mean_ns"])]
+    timed = [row for row in rows if not math.isnan(row["rtt_mean_ns"])]
     return {
         **counted,
         "opened_ns": min(row["opened_ns"] for row in rows),
         "last_ns": max(row["last_ns"] for row in rows),
-        "rtt_min_ns": min((row["rtt_min_ns"] for row in known), default=math.nan),
+        "rtt_min_ns": min((row["rtt_min_ns"] for row in timed), default=math.nan),
         # How many round trips each mean is of, is not known.
         "rtt_mean_ns": math.nan,
-        "rtt_max_ns": max((row["rtt_max_ns"] for row in known), default=math.nan),
+        "rtt_max_ns": max((row["rtt_max_ns"] for row in timed), default=math.nan),
     }
 
 

@@ -30,10 +30,10 @@ LONGEST_SENTENCE = 160
 #: Flows that a question names at most.
 MOST_ASKED = 3
 
-#: Stands before the delay of one direction.
+#: The arrow before the delay of one direction.
 WAYS = {"up": "↑ ", "down": "↓ "}
 
-#: What explains these.
+#: Explains the arrows of `WAYS` below a table.
 WAYS_NOTE = "↑ up, ↓ down: the one-way delay of the slower direction."
 
 
@@ -54,15 +54,15 @@ def answer_run(record: Record) -> Answer:
 def ask_of_people(groups: Sequence[FlowGroup], queue: QueueState | None) -> str:
     """Write a question that names the flows on the line."""
     judged = sorted(group.label for group in groups if group.grades)
-    others = sorted(group.label for group in groups if not group.grades)
+    unjudged = sorted(group.label for group in groups if not group.grades)
     line = f" on {rate(queue.rate_bps)}" if queue else ""
-    asked = judged or others
-    if not asked:
+    named = judged or unjudged
+    if not named:
         return "What happens on this line?"
-    verb = "does" if len(asked) == 1 and "×" not in asked[0] else "do"
+    verb = "does" if len(named) == 1 and "×" not in named[0] else "do"
     if not judged:
-        return f"What {verb} {_list_few(others)} get{line}?"
-    beside = f" beside {_list_few(others)}" if others else ""
+        return f"What {verb} {_list_few(unjudged)} get{line}?"
+    beside = f" beside {_list_few(unjudged)}" if unjudged else ""
     return f"How {verb} {_list_few(judged)} fare{beside}{line}?"
 
 
@@ -120,31 +120,31 @@ def _describe_suffering(
     groups = [group for group in suffering if group.is_group]
     if len(suffering) > 1 and groups:
         count = sum(group.suffering for group in suffering)
-        of = sum(len(group.findings) for group in judged)
-        what, worst = "people", suffering[0].worst
+        total = sum(len(group.findings) for group in judged)
+        noun, worst = "people", suffering[0].worst
         if homes:
-            what, of = name_homes(homes), len(homes)
+            noun, total = name_homes(homes), len(homes)
             count = sum(home.worst.suffers for home in homes)
-        return f"{count} of {of} {what} suffer, {worst.flow} most ({worst.number})"
+        return f"{count} of {total} {noun} suffer, {worst.flow} most ({worst.number})"
     return _describe_fates(suffering, most)
 
 
 def _describe_fates(groups: Sequence[FlowGroup], most: int) -> str:
     """Say how each of some flows fares; those beyond the limit are counted."""
-    told = [_describe_fate(group) for group in groups[:most]]
-    more = len(groups) - len(told)
-    if more:
-        told.append(f"{more} more {'is' if more == 1 else 'are'} no better")
-    return join_names(told)
+    fates = [_describe_fate(group) for group in groups[:most]]
+    rest = len(groups) - len(fates)
+    if rest:
+        fates.append(f"{rest} more {'is' if rest == 1 else 'are'} no better")
+    return join_names(fates)
 
 
 def _describe_fate(group: FlowGroup) -> str:
     worst = group.worst
     if not group.is_group:
         return f"{worst.flow} is {worst.word} ({worst.number})"
-    alike = group.suffering or sum(own.grade is worst.grade for own in group.findings)
-    word = "suffer" if worst.suffers else f"are {worst.word}"
-    return f"{alike} of {len(group.findings)} {group.name} {word} (worst: {worst.number})"
+    alike = group.suffering or sum(finding.grade is worst.grade for finding in group.findings)
+    verb = "suffer" if worst.suffers else f"are {worst.word}"
+    return f"{alike} of {len(group.findings)} {group.name} {verb} (worst: {worst.number})"
 
 
 def _describe_well(judged: Sequence[FlowGroup], suffering: Sequence[FlowGroup]) -> str:
@@ -152,60 +152,63 @@ def _describe_well(judged: Sequence[FlowGroup], suffering: Sequence[FlowGroup]) 
     fine = [group for group in judged if group not in suffering]
     if not fine:
         return ""
-    told = [f"{group.label} ({group.worst.number})" for group in fine]
-    return _fit(lambda most: f"well enough: {list_names(told, most)}")
+    flows = [f"{group.label} ({group.worst.number})" for group in fine]
+    return _fit(lambda most: f"well enough: {list_names(flows, most)}")
 
 
 def _describe_fine(judged: Sequence[FlowGroup], most: int) -> str:
     """Say that all are well, with the number of each flow and the worst of each group."""
     if len(judged) == 1 and not judged[0].is_group:
         return _describe_fate(judged[0])
-    told = [
+    flows = [
         f"{group.label} ({'worst: ' if group.is_group else ''}{group.worst.number})"
         for group in judged
     ]
-    return f"everybody is well: {list_names(told, most)}"
+    return f"everybody is well: {list_names(flows, most)}"
 
 
 def _describe_all(groups: Sequence[FlowGroup], judged: Sequence[FlowGroup], most: int) -> str:
     """Say that all are well, and what transfers get where the sentence has room for it."""
-    others = [group for group in groups if not group.grades]
+    unjudged = [group for group in groups if not group.grades]
     if not judged:
-        return _describe_rates(others, most)
-    told = _describe_fine(judged, most)
-    return f"{told}; {_describe_rates(others, most)}" if others and most > 1 else told
+        return _describe_rates(unjudged, most)
+    text = _describe_fine(judged, most)
+    return f"{text}; {_describe_rates(unjudged, most)}" if unjudged and most > 1 else text
 
 
 def _describe_rates(groups: Sequence[FlowGroup], most: int) -> str:
     """Say what transfers get; for two, give the ratio of their rates."""
-    got = sorted((group for group in groups if group.goodput_bps), key=lambda own: -own.goodput_bps)
-    if not got:
+    receiving = sorted(
+        (group for group in groups if group.goodput_bps), key=lambda group: -group.goodput_bps
+    )
+    if not receiving:
         return f"{list_names([group.label for group in groups], most)} received nothing"
     if len(groups) == 1 and groups[0].worst.application == REAL and not groups[0].is_group:
         return f"{groups[0].label} gets {describe_experience(groups[0].worst)}"
-    if len(got) == 1:
-        return f"{got[0].label} {'get' if got[0].is_group else 'gets'} {_write_rate(got[0])}"
-    first, last = got[0], got[-1]
-    is_simple = len(got) == 2 and not first.is_group and not last.is_group
-    if is_simple and not any(own.worst.is_both_ways for own in got):
+    if len(receiving) == 1:
+        only = receiving[0]
+        return f"{only.label} {'get' if only.is_group else 'gets'} {_write_rate(only)}"
+    first, last = receiving[0], receiving[-1]
+    is_simple = len(receiving) == 2 and not first.is_group and not last.is_group
+    if is_simple and not any(group.worst.is_both_ways for group in receiving):
         ratio = first.goodput_bps / last.goodput_bps
         more = f"{ratio:.1f} times as much as" if ratio >= 1.1 else "as much as"
         rates = f"{first.worst.number} and {last.worst.number}"
         return f"{first.label} gets {more} {last.label} ({rates})"
-    told = [f"{group.label} {_write_rate(group)}" for group in got]
-    return f"goodput: {list_names(told, most)}"
+    goodputs = [f"{group.label} {_write_rate(group)}" for group in receiving]
+    return f"goodput: {list_names(goodputs, most)}"
 
 
 def _write_rate(group: FlowGroup) -> str:
     if group.worst.application == REAL and not group.is_group:
         return group.worst.number
-    got = rate(group.goodput_bps)
-    return f"{got} together, {_write_range(group)}" if group.is_group else got
+    text = rate(group.goodput_bps)
+    return f"{text} together, {_write_range(group)}" if group.is_group else text
 
 
 def _write_range(group: FlowGroup) -> str:
     """Give the lowest and the highest rate of a group's members."""
-    rates = [own.goodput_bps or 0.0 for own in group.findings]
+    rates = [finding.goodput_bps or 0.0 for finding in group.findings]
     return f"each {rate(min(rates))} to {rate(max(rates))}"
 
 
@@ -221,56 +224,61 @@ def lay_out_people(groups: Sequence[FlowGroup]) -> Table | None:
 
 
 def _write_row(group: FlowGroup) -> tuple[Cell | None, ...]:
-    delays = [own.delay_p95_ns for own in group.findings]
-    losses = [own.loss_ratio for own in group.findings]
+    delays = [finding.delay_p95_ns for finding in group.findings]
+    losses = [finding.loss_ratio for finding in group.findings]
     up_to = "up to " if group.is_group else ""
-    way = WAYS.get(group.worst.delay_direction, "")
+    arrow = WAYS.get(group.worst.delay_direction, "")
     return (
         _write_fate(group),
-        _write_plain(delays, time, up_to or way),
+        _write_plain(delays, time, up_to or arrow),
         _write_plain(losses, share, up_to),
     )
 
 
 def _write_plain(
-    values: Iterable[float | None], write: Callable[[float], str], before: str
+    values: Iterable[float | None], write: Callable[[float], str], prefix: str
 ) -> Cell | None:
-    most = max((value for value in values if value is not None), default=None)
-    if most is None:
+    largest = max((value for value in values if value is not None), default=None)
+    if largest is None:
         return None
-    return Cell(f"{before if most else ''}{write(most)}")
+    return Cell(f"{prefix if largest else ''}{write(largest)}")
 
 
 def _write_fate(group: FlowGroup) -> Cell:
     worst = group.worst
     if not group.is_group:
         # What real programs do is unknown: their round trips stand beside their rate.
-        felt = worst.key_figures[1:] if worst.application == REAL else ()
-        return Cell(worst.number, worst.grade, worst.word, ", ".join(own.write() for own in felt))
+        round_trips = worst.key_figures[1:] if worst.application == REAL else ()
+        return Cell(
+            worst.number,
+            worst.grade,
+            worst.word,
+            ", ".join(figure.write() for figure in round_trips),
+        )
     if not group.grades:
         together = f"{rate(group.goodput_bps)} together"
         return Cell(together, note=_write_range(group))
-    words = _count_words(group.findings)
+    counts = _count_by_grade(group.findings)
     middle = f"{worst.flow}; {group.middle.number} in the middle"
-    return Cell(f"worst {worst.number}", worst.grade, words, middle)
+    return Cell(f"worst {worst.number}", worst.grade, counts, middle)
 
 
-def _count_words(findings: Sequence[FlowQuality]) -> str:
+def _count_by_grade(findings: Sequence[FlowQuality]) -> str:
     """Count the members of a group by grade: ``12 good, 4 poor, 4 bad``."""
     order = (Grade.GOOD, Grade.FAIR, Grade.POOR, Grade.BAD)
-    counts = [(sum(own.grade is grade for own in findings), grade) for grade in order]
+    counts = [(sum(finding.grade is grade for finding in findings), grade) for grade in order]
     return ", ".join(f"{count} {grade}" for count, grade in counts if count)
 
 
 def explain_numbers(groups: Sequence[FlowGroup]) -> str:
     """Explain the number of each row, and of which direction the delay of real programs is."""
-    told = explain_meanings(
+    meanings = explain_meanings(
         (group.name if group.is_group else group.label, group.worst.about)
         for group in groups
         if group.grades
     )
-    ways = WAYS_NOTE if any(group.worst.delay_direction for group in groups) else ""
-    return " ".join(filter(None, (told, ways)))
+    directions = WAYS_NOTE if any(group.worst.delay_direction for group in groups) else ""
+    return " ".join(filter(None, (meanings, directions)))
 
 
 def explain_meanings(pairs: Iterable[tuple[str, str]]) -> str:
@@ -279,8 +287,8 @@ def explain_meanings(pairs: Iterable[tuple[str, str]]) -> str:
     for name, about in pairs:
         if about:
             meanings.setdefault(about, []).append(name)
-    told = [f"{list_names(names, 3)}: {about}" for about, names in meanings.items()]
-    return f"{capitalise('; '.join(told))}." if told else ""
+    clauses = [f"{list_names(names, 3)}: {about}" for about, names in meanings.items()]
+    return f"{capitalise('; '.join(clauses))}." if clauses else ""
 
 
 def _choose_figure(

@@ -23,18 +23,18 @@ from headend.wording.queue import MOST_NAMED
 
 @dataclass(frozen=True)
 class RunVerdict:
-    """How everybody fared and where the queue stood.
+    """How every flow fared, and in what state the queue was.
 
     Parameters
     ----------
     findings
-        Of each flow, those who suffer most first.
+        One for each flow, the flow with the worst grade first.
     groups
         Flows, and groups of flows as one, those with the worst member first.
     queue
-        The one that did the symptom, or that the scenario is about.
+        The queue that did the harm, or the bottleneck that the scenario names.
     channels
-        Those that were full.
+        The channels that were full.
     """
 
     findings: list[FlowQuality]
@@ -92,13 +92,13 @@ def note_comparison(results: Sequence[Record], verdicts: Sequence[RunVerdict]) -
         if all(group and group.worst.suffers for group in groups)
     ]
     culprits = _name_culprits(labels, verdicts) if helpless else ""
-    told = [f"Badly off in every run: {list_names(helpless, MOST_NAMED)}. {culprits}"]
+    sentences = [f"Badly off in every run: {list_names(helpless, MOST_NAMED)}. {culprits}"]
     full: dict[str, list[str]] = {}
     for label, verdict in zip(labels, verdicts, strict=True):
         for state in verdict.channels:
             full.setdefault(state.title, []).append(label)
     channels = [f"The {name} is full under {join_names(where)}." for name, where in full.items()]
-    return [*(told if culprits else []), *channels]
+    return [*(sentences if culprits else []), *channels]
 
 
 def _name_culprits(labels: Sequence[str], verdicts: Sequence[RunVerdict]) -> str:
@@ -116,5 +116,5 @@ def _name_culprits(labels: Sequence[str], verdicts: Sequence[RunVerdict]) -> str
         return ""
     if list(map(len, blamed.values())) == [len(labels)]:
         return f"The cause is {next(iter(blamed))}."
-    told = [f"{name} under {join_names(where)}" for name, where in blamed.items()]
-    return f"The cause is {join_names(told)}."
+    clauses = [f"{name} under {join_names(where)}" for name, where in blamed.items()]
+    return f"The cause is {join_names(clauses)}."
