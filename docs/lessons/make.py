@@ -159,7 +159,8 @@ def take_middle(wanted: Quantity, values: Sequence[float]) -> float | None:
     ValueError
         For a quantity of which every member has a value, or more is neither better nor worse.
     """
-    higher_is_better = list_measures()[wanted.metric].higher_is_better if wanted.table == "measures" else None
+    is_measure = wanted.table == "measures"
+    higher_is_better = list_measures()[wanted.metric].higher_is_better if is_measure else None
     if higher_is_better is None:
         raise ValueError(
             f'"{wanted.text}": {MIDDLE} is of a measure, of which more is better or worse'
