@@ -229,10 +229,11 @@ def _measure_lack(result: Record, flow: str, begun: int) -> float:
     period, grace = (
         parse_quantity(str(scoring.get(key, "0 s")), "time").value for key in ("period", "grace")
     )
-    before = math.ceil(max(result.manifest.get("warmup_ns", 0) - begun, 0) / period)
+    warmup = float(result.manifest.get("warmup_ns", 0))
+    before = math.ceil(max(warmup - begun, 0.0) / period)
     end = begun + (before + 1) * period + grace
-    simulated_ns: int = result.manifest["simulated_ns"]
-    return max(math.ceil((end - simulated_ns) / 1e9), 1) * 1e9
+    lacking = (end - float(result.manifest["simulated_ns"])) / 1e9
+    return max(math.ceil(lacking), 1) * 1e9
 
 
 def _find_begun(result: Record) -> dict[str, int]:

@@ -58,6 +58,11 @@ SHORT_SECONDS = 0.1
     is_flag=True,
 )
 @click.option(
+    "--no-advice",
+    help="Try no settings: by default, what would help is run too, in twice the run's own time.",
+    is_flag=True,
+)
+@click.option(
     "--explain",
     metavar="FLOW@TIME",
     help="Follow the first packet of a flow after a time, and draw its requests, grants and"
@@ -71,6 +76,7 @@ def run(
     scenario: str,
     overrides: Overrides,
     seed: int | None,
+    no_advice: bool,
     explain: tuple[str, ...],
     allow_files: tuple[Path, ...],
     memory: str | None,
@@ -82,6 +88,8 @@ def run(
     the input is wrong, or the page cannot be written (the results are kept and printed). 130:
     interrupted; what was simulated until then is kept and marked as partial, without a page.
     """
+    from headend.analysis.trials import describe_trials
+    from headend.running.advice import try_advice
     from headend.running.experiment import plan_run
 
     if len(explain) > 1:
@@ -98,7 +106,14 @@ def run(
         allow_files=allow_files,
         memory=memory,
     )
-    _, code = run_plan(plan, plan.carry_out, plan.duration_ns, scenario, outputs)
+
+    def carry_out(on_progress: Callable[[int], None], stop: threading.Event) -> Result:
+        result = plan.carry_out(on_progress, stop)
+        if not no_advice and (trials := try_advice(plan, result, stop)):
+            result.manifest["advice"] = describe_trials(trials)
+        return result
+
+    _, code = run_plan(plan, carry_out, plan.duration_ns, scenario, outputs)
     raise Exit(code)
 
 
@@ -214,6 +229,7 @@ def describe_result(result: Result) -> dict[str, object]:
         "wall_seconds": result.wall_seconds,
         "answer": answer_run(result).to_dict(),
         "verdict": verdict.to_dict(),
+        "advice": result.manifest.get("advice", []),
         "modem_files": [asdict(one) for one in list_configured(result.manifest["scenario"])],
         "warnings": result.warnings,
         "expectations": [

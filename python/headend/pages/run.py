@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headend.analysis.bottleneck import gather_queues
 from headend.analysis.lateness import is_open_loop
 from headend.analysis.mib import gather_modem
+from headend.analysis.trials import read_trials
 from headend.pages.section import Line, Page, Section, capitalise_first, fold, text
 from headend.scenario.modems import describe_configured
 from headend.text.quantity import format_quantity
@@ -32,6 +33,7 @@ from headend.wording.flows import describe_marks
 from headend.wording.real_flows import tabulate_real_flows
 from headend.wording.run import answer_run
 from headend.wording.table import Column, Table, make_table
+from headend.wording.trials import tabulate_trials
 from headend.wording.verdict import RunVerdict, judge
 
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> Page:
                 else []
             ),
             *real,
+            *_section_trials(result),
             *section_tables(result, verdict, "Flows" if real else "People", is_folded=True),
             *([fold("Low latency", *aggregates, is_open=True)] if aggregates else []),
             fold("Notes on queues and channels", Section("list", verdict.notes)),
@@ -109,6 +112,16 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> Page:
         columns="people",
         is_titled=True,
     )
+
+
+def _section_trials(result: Record) -> list[Section]:
+    """Make the section of what was tried; none where nothing was."""
+    trials = read_trials(result)
+    if not trials or not trials[0].changes:
+        return []
+    note = text("Each row is a run with the same seed and that setting.")
+    table = Section("table", tabulate_trials(trials))
+    return [Section("sections", [table, note], "What was tried")]
 
 
 def describe_partial(results: Sequence[Record], *, is_named: bool = False) -> list[Line]:

@@ -72,6 +72,8 @@ class Plan:
     #: None for a run by itself.
     design: Design | None = None
     factor_labels: tuple[Value, ...] = ()
+    #: The scenario's text, from which a trial of another setting is loaded.
+    text: Text | None = None
 
     @property
     def run(self) -> Run:
@@ -244,7 +246,17 @@ def plan_run(
         follow = parse_follow(explain, vocabulary, loaded.scenario.duration_ns)
     notes = note_replaced(text, loaded, overrides, queue_path)
     name = label or loaded.name
-    return Plan(loaded, expectations, name, overrides, chosen, follow, tuple(notes), bytes_needed)
+    return Plan(
+        loaded,
+        expectations,
+        name,
+        overrides,
+        chosen,
+        follow,
+        tuple(notes),
+        bytes_needed,
+        text=text,
+    )
 
 
 def _check_overrides(text: Text, shared: Overrides, varied: Overrides, queue_path: str) -> None:

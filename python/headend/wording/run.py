@@ -12,6 +12,7 @@ from headend.analysis.grading import Grade
 from headend.analysis.quality import FlowQuality
 from headend.analysis.queue_state import QueueState
 from headend.analysis.street import Home, gather_homes, name_homes
+from headend.analysis.trials import read_trials
 from headend.engine.description import REAL
 from headend.engine.description import describe as describe_engine
 from headend.text.wording import capitalise, join_names, list_names
@@ -20,6 +21,7 @@ from headend.wording.facts import advise, describe_facts, summarize_facts
 from headend.wording.flows import describe_experience
 from headend.wording.quantities import rate, share, time
 from headend.wording.table import Cell, Row, Table, make_matrix
+from headend.wording.trials import advise_as_tried
 
 if TYPE_CHECKING:
     from headend.results.record import Record
@@ -46,7 +48,9 @@ def answer_run(record: Record) -> Answer:
     if nothing := describe_facts(find_nothing(record)):
         return Answer(question, (*caveats, *nothing), lay_out_people(groups))
     diagnosis = diagnose(record)
-    sentences = _write_sentences(groups, case.suffering, diagnosis, homes)
+    trials = read_trials(record)
+    advice = advise_as_tried(trials) if trials else advise(diagnosis.remedy)
+    sentences = _write_sentences(groups, case.suffering, diagnosis, homes, advice)
     figure = _choose_figure(record, groups, diagnosis, has_street=bool(homes))
     return Answer(question, (*caveats, *filter(None, sentences)), lay_out_people(groups), figure)
 
@@ -75,10 +79,11 @@ def _write_sentences(
     suffering: Sequence[FlowGroup],
     diagnosis: Diagnosis,
     homes: list[Home],
+    advice: str,
 ) -> tuple[str, str]:
     """Say how flows fare and why, then what to change or which flows fare well."""
     judged = [group for group in groups if group.grades]
-    reason, advice = summarize_facts(diagnosis.causes), advise(diagnosis.remedy)
+    reason = summarize_facts(diagnosis.causes)
     if suffering:
         first = _fit(lambda most: _describe_suffering(suffering, judged, homes, most), reason)
         return first, advice or _describe_well(judged, suffering)
