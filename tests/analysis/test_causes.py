@@ -66,7 +66,7 @@ def make_calls(
     tables["queues"] = made.queues.with_columns(
         *(
             pl.when(is_late(number))
-            .then(250e6 if name != delays[0] else 5e6)
+            .then(250e6 if stands or name != delays[0] else 5e6)
             .otherwise(2e6)
             .alias(name)
             for name in delays

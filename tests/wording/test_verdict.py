@@ -321,8 +321,9 @@ def test_a_run_in_which_nothing_arrived_has_words_for_it() -> None:
 def test_a_run_shorter_than_a_scoring_period_says_so() -> None:
     line = make_line(TEN, TEN, flow={"call": {"application": "voice"}})
     finding = judge(headend.run({**line, "duration": "9 s", "warmup": "2 s"})).findings[0]
-    told = describe_experience(finding)
-    assert told.endswith("graded by that, as no scoring period was measured whole")
+    assert finding.grade is Grade.NONE
+    assert finding.lacking_ns == 14e9
+    assert describe_experience(finding) == "not judged: needs 14 s more"
 
 
 def test_a_goodput_of_both_directions_says_so() -> None:

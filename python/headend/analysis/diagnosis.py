@@ -46,6 +46,7 @@ from headend.analysis.spells import find_spells
 from headend.analysis.throttling import find_throttled
 from headend.analysis.transfer_limits import (
     UNEQUAL,
+    Limit,
     find_control_shares,
     find_transfer_limits,
     list_told,
@@ -225,8 +226,9 @@ def find_symptoms(case: Case, queue: QueueState, *, is_alone: bool = True) -> It
     median, slow = queue.delay_p50_ns or 0.0, queue.delay_p99_ns or 0.0
     passing, is_full = find_passing(case.record, queue), (queue.utilisation or 0.0) > FULL
     is_rare = slow > LONG_WAIT and not is_lost
-    felt = case.worst.symptom if case.worst else ""
-    is_lossy = felt == "lost" and queue.lost_ratio > LOSSY_SHARE
+    # Of a flow of which nothing arrived, no wait is known.
+    is_silent = bool(case.worst and case.worst.loss_ratio == 1.0)
+    is_lossy = is_silent and queue.lost_ratio > LOSSY_SHARE
     slowed = [] if is_alone else list(_find_throttled(case.record, queue))
     if queue.standing_ratio > STANDING_TIME and median > SHORT_WAIT and not is_lossy:
         yield _describe_standing(case, queue, passing)
@@ -433,9 +435,13 @@ def _find_transfers(case: Case, queue: QueueState) -> Iterator[Fact]:
     if spells := find_spells(record):
         yield facts.Spells(tuple(spells))
         return
+    fact = describe_line(case, queue)
     limits = tuple(list_told(find_transfer_limits(record)))
     if limits:
-        yield facts.LimitedTransfers(limits)
+        # Who has no more to send is limited by nothing else, however the line fares.
+        is_paced = all(limit.kind is Limit.APPLICATION for limit in limits)
+        if not is_paced or isinstance(fact, facts.SpareLine):
+            yield facts.LimitedTransfers(limits)
     elif shares := find_control_shares(record):
         about = find_queue(queue.discipline)
         flow_queue = queue.discipline if about.lets_pass else ""
@@ -448,7 +454,6 @@ def _find_transfers(case: Case, queue: QueueState) -> Iterator[Fact]:
         if (is_unequal and not flow_queue) or (is_yielding and flow_queue):
             yield facts.UnequalControls(*shares, flow_queue)
             return
-    fact = describe_line(case, queue)
     if not (limits and isinstance(fact, facts.SpareLine)):
         yield fact
 

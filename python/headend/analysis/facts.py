@@ -75,6 +75,17 @@ class Action(StrEnum):
 SHORTENING = tuple(Action)[:7]
 
 
+def write_setting(path: str, value: str) -> str:
+    """Write a setting as it stands after ``--set`` in a shell.
+
+    Examples
+    --------
+    >>> write_setting("queue", "codel"), write_setting("link.line.up.rate", "4 Mbit/s")
+    ('queue=codel', "link.line.up.rate='4 Mbit/s'")
+    """
+    return f"{path}='{value}'" if " " in value else f"{path}={value}"
+
+
 @dataclass(frozen=True)
 class Remedy:
     """An action on a subject, and where one is known, the setting that carries it out.
@@ -104,7 +115,7 @@ class Remedy:
     @property
     def setting(self) -> str:
         """Path and value as after ``--set``; empty where one of them is not known."""
-        return f"{self.path}={self.value}" if self.path and self.value else ""
+        return write_setting(self.path, self.value) if self.path and self.value else ""
 
 
 @dataclass(frozen=True, kw_only=True)

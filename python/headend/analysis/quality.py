@@ -477,7 +477,8 @@ def _grade_sound(evidence: _Evidence) -> _Judgement:
     scored = _list_scored(evidence)
     if not scored and evidence.is_cut_off():
         return _judge_silence()
-    if len(scored) < sum(row["packets_sent"] > 0 for row in evidence.data):
+    ways = sum(row["packets_sent"] > 0 for row in evidence.data)
+    if evidence.lacking_ns and len(scored) < ways:
         # What was scored of one direction alone says nothing of the other.
         return _leave_unjudged(evidence)
     if not scored:

@@ -38,5 +38,5 @@ def find_router(record: Record, queue: QueueState) -> Remedy | None:
         goal = ROUTER_SHARE * queue.rate_bps
         if parse_quantity(rate, "rate").value > goal:
             value = format_quantity(round(goal, -3), "rate").replace("\N{NO-BREAK SPACE}", " ")
-            return Remedy(Action.LOWER_RATE, router, f"{path}.rate", f"'{value}'", queue)
+            return Remedy(Action.LOWER_RATE, router, f"{path}.rate", value, queue)
     return None

@@ -21,8 +21,8 @@ from headend.results.record import Record
 #: Settings that are tried of one run.
 MOST_TRIALS = 2
 
-#: Laws that are tried where a queue has none: a single queue's, then a queue for each flow.
-LAWS = ("docsis_pie", "fq_codel")
+#: Laws that are tried where a queue has none, after the one that is proposed.
+LAWS = ("fq_codel", "codel")
 
 
 @dataclass(frozen=True)
@@ -147,13 +147,11 @@ def _write(group: FlowGroup) -> str:
 
 
 def choose_trial(trials: Sequence[Trial]) -> Trial | None:
-    """Choose the trial that helps most: by grades gained, then by what transfers get."""
+    """Choose the trial that helps most, by grades gained; of equal ones the first."""
     helpful = [trial for trial in trials if trial.helps]
-    return max(helpful, key=_rank, default=None)
-
-
-def _rank(trial: Trial) -> tuple[int, float]:
-    return sum(change.gain for change in trial.changes), trial.transfers_ratio or 1.0
+    return max(
+        helpful, key=lambda trial: sum(change.gain for change in trial.changes), default=None
+    )
 
 
 def list_felt(trial: Trial) -> Iterator[FlowChange]:

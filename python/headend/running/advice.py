@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from headend.analysis.facts import write_setting
 from headend.analysis.trials import Trial, compare_with, list_candidates
 from headend.errors import InputError
 
@@ -30,7 +31,7 @@ def try_advice(plan: Plan, result: Result, stop: threading.Event) -> list[Trial]
     for path, value in list_candidates(result):
         tried = _try_one(plan, path, value, stop, ends - time.monotonic())
         if tried is not None:
-            trials.append(compare_with(result, tried, f"{path}={value}"))
+            trials.append(compare_with(result, tried, write_setting(path, value)))
     return trials
 
 

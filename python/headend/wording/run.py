@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headend.analysis.diagnosis import diagnose, find_nothing, find_reservations, open_case
-from headend.analysis.facts import Diagnosis
+from headend.analysis.facts import Diagnosis, Remedy
 from headend.analysis.flow_groups import FlowGroup
 from headend.analysis.grading import Grade
 from headend.analysis.quality import FlowQuality
 from headend.analysis.queue_state import QueueState
 from headend.analysis.street import Home, gather_homes, name_homes
-from headend.analysis.trials import read_trials
+from headend.analysis.trials import choose_trial, read_trials
 from headend.engine.description import REAL
 from headend.engine.description import describe as describe_engine
 from headend.text.wording import capitalise, join_names, list_names
@@ -48,11 +49,22 @@ def answer_run(record: Record) -> Answer:
     if nothing := describe_facts(find_nothing(record)):
         return Answer(question, (*caveats, *nothing), lay_out_people(groups))
     diagnosis = diagnose(record)
-    trials = read_trials(record)
-    advice = advise_as_tried(trials) if trials else advise(diagnosis.remedy)
-    sentences = _write_sentences(groups, case.suffering, diagnosis, homes, advice)
+    sentences = _write_sentences(
+        groups, case.suffering, diagnosis, homes, _advise(record, diagnosis.remedy)
+    )
     figure = _choose_figure(record, groups, diagnosis, has_street=bool(homes))
     return Answer(question, (*caveats, *filter(None, sentences)), lay_out_people(groups), figure)
+
+
+def _advise(record: Record, remedy: Remedy | None) -> str:
+    """Say what to change: as it was tried, where it was."""
+    trials = read_trials(record)
+    if not trials or remedy is None:
+        return advise(remedy)
+    best, tried = choose_trial(trials), advise_as_tried(trials)
+    # A proposal says why; what needs no setting may help where no setting does.
+    is_explained = best is None or (remedy.action in EXPLAINED and best.setting == remedy.setting)
+    return f"{advise(replace(remedy, path=''))} {tried}" if is_explained else tried
 
 
 def ask_of_people(groups: Sequence[FlowGroup], queue: QueueState | None) -> str:
@@ -97,7 +109,8 @@ def _write_sentences(
     first = _fit(lambda most: _describe_all(groups, judged, most))
     # Advice stands in one sentence with the cause.
     if reason and advice:
-        return first, f"{capitalise(reason)}; {advice[0].lower()}{advice[1:]}"
+        both = f"{capitalise(reason)}; {advice[0].lower()}{advice[1:]}"
+        return first, both if len(both) <= LONGEST_SENTENCE else f"{capitalise(reason)}. {advice}"
     return first, f"{capitalise(reason)}." if reason else ""
 
 

@@ -13,14 +13,15 @@ from headend.text.wording import join_names, list_names
 from headend.wording.quantities import rate, share, time
 from headend.wording.queue import MOST_NAMED, name_queue
 
-#: Transfers whose limits an answer names.
-MOST_LIMITS = 2
+#: Transfers whose limits an answer names; one, where the text gets longer than so many characters.
+MOST_LIMITS, LONGEST = 2, 150
 
 
 def brief_limits(fact: facts.LimitedTransfers) -> str:
     """Say what limits the first transfers."""
-    texts = [_describe_limit(limit) for limit in fact.limits[:MOST_LIMITS]]
-    return "; ".join(texts)
+    texts = [_describe_limit(limit) for limit in fact.limits]
+    most = MOST_LIMITS if len("; ".join(texts[:MOST_LIMITS])) <= LONGEST else 1
+    return "; ".join(texts[:most])
 
 
 def full_limits(fact: facts.LimitedTransfers) -> list[str]:
@@ -31,10 +32,7 @@ def full_limits(fact: facts.LimitedTransfers) -> list[str]:
 def _describe_limit(limit: TransferLimit) -> str:
     who = f"each of {limit.count} {limit.flow}" if limit.count > 1 else limit.flow
     if limit.kind is Limit.APPLICATION:
-        return (
-            f"{who} gets what its application sends, {rate(limit.goodput_bps)}: it has no more to"
-            f" send {share(limit.ratio)} of the time"
-        )
+        return f"{who} has no more to send {share(round(limit.ratio, 2))} of the time"
     if limit.kind is Limit.PATH_LOSS:
         lost = f"the path loses {share(limit.lost_ratio)} of the packets of {who}"
         if limit.allowed_bps is None:
@@ -157,9 +155,10 @@ def brief_other_queue(fact: facts.OtherQueue) -> str:
 
 def advise_on_router(remedy: Remedy) -> str:
     """Say that a router's rate must be below the modem's."""
+    tries = f": try `--set {remedy.setting}`" if remedy.setting else ""
     return (
-        f"The router's rate must be below what the modem carries, so that packets wait in the"
-        f" router: try `--set {remedy.setting}`."
+        "The router's rate must be below what the modem carries, so that packets wait in the"
+        f" router{tries}."
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headend.analysis.trials import Trial, choose_trial, list_felt
-from headend.text.wording import join_names
 from headend.wording.quantities import share
 from headend.wording.table import Cell, Row, Table, make_matrix
 
@@ -21,9 +20,9 @@ def advise_as_tried(trials: Sequence[Trial]) -> str:
     best = choose_trial(trials)
     if best is not None:
         return f"Tried `--set {best.setting}`: {_describe(best)}."
-    tried = join_names([f"`--set {trial.setting}`" for trial in trials])
-    first = trials[0]
-    return f"Tried {tried}: {'neither' if len(trials) > 1 else 'it'} helps ({_describe(first)})."
+    tried = " nor ".join(f"`{trial.setting.rpartition('=')[2]}`" for trial in trials)
+    first = f"neither {tried} helps" if len(trials) > 1 else f"{tried} does not help"
+    return f"{first[0].upper()}{first[1:]} ({_describe(trials[0])})."
 
 
 def _describe(trial: Trial) -> str:
