@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headend.analysis.diagnosis import diagnose, find_nothing, find_reservations, open_case
-from headend.analysis.facts import Diagnosis, Remedy
+from headend.analysis.facts import Action, Diagnosis, Remedy
 from headend.analysis.flow_groups import FlowGroup
 from headend.analysis.grading import Grade
 from headend.analysis.quality import FlowQuality
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 #: A sentence of more characters than this names fewer flows.
 LONGEST_SENTENCE = 160
+
+#: Proposals that say more than what to set.
+EXPLAINED = (Action.LOWER_RATE, Action.THIN_ACKS)
 
 #: Flows that a question names at most.
 MOST_ASKED = 3
