@@ -200,6 +200,12 @@ def _find_queue(case: Case) -> Iterator[Fact]:
     yield from find_low_latency(record, queue.queue)
 
 
+def _find_limits(case: Case) -> Iterator[Fact]:
+    """Find what limits each transfer, its share of a line too."""
+    if limits := find_transfer_limits(case.record):
+        yield facts.LimitedTransfers(tuple(limits))
+
+
 #: In the order in which their facts are told.
 FINDERS: Sequence[Callable[[Case], Iterable[Fact]]] = (
     lambda case: find_reservations(case.record),
@@ -208,6 +214,7 @@ FINDERS: Sequence[Callable[[Case], Iterable[Fact]]] = (
     _find_path_loss,
     lambda case: map(facts.FullChannel, case.channels),
     _find_queue,
+    _find_limits,
 )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from headend.analysis import facts
 from headend.analysis.facts import Remedy
+from headend.analysis.queues import LOSSY_SHARE
 from headend.analysis.transfer_limits import Limit, TransferLimit
 from headend.text.wording import join_names, list_names
 from headend.wording.quantities import rate, share, time
@@ -41,9 +42,11 @@ def _describe_limit(limit: TransferLimit) -> str:
             f"{lost}: over {time(limit.rtt_ns)} {limit.control} gets about"
             f" {rate(limit.allowed_bps)} with that"
         )
+    if limit.kind is Limit.LINE:
+        return f"{who} gets {rate(limit.goodput_bps)}, its share of a full line"
     if limit.kind is Limit.ACKNOWLEDGEMENTS:
         back = "up" if limit.direction == "down" else "down"
-        return f"{who} gets what its acknowledgements allow, which share the full line {back}"
+        return f"{who} gets what its acknowledgements allow, which share the full way {back}"
     name = "receive window" if limit.kind is Limit.RECEIVE_WINDOW else "send buffer"
     if limit.allowed_bps is None:
         return f"the {name} limits {who}"
@@ -88,11 +91,13 @@ def full_controls(fact: facts.UnequalControls) -> str:
 def brief_acks(fact: facts.AcksFill) -> str:
     """Say whose acknowledgements fill a queue, and how long packets wait there."""
     whose = list_names(list(fact.flows), MOST_NAMED)
-    wait = time(fact.queue.delay_p50_ns)
-    return (
+    text = (
         f"acknowledgements of {whose} fill {name_queue(fact.queue)} ({share(fact.share)} of what it"
-        f" sends), and packets wait {wait} there"
+        " sends)"
     )
+    if fact.queue.lost_ratio > LOSSY_SHARE:
+        return f"{text}, which drops {share(fact.queue.lost_ratio)} of its packets"
+    return f"{text}, and packets wait {time(fact.queue.delay_p50_ns)} there"
 
 
 def full_acks(fact: facts.AcksFill) -> list[str]:
