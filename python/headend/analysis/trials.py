@@ -135,7 +135,7 @@ def compare_with(before: Record, after: Record, setting: str) -> Trial:
 def _compare(before: FlowGroup, after: FlowGroup) -> FlowChange:
     return FlowChange(
         before.label,
-        _write(before),
+        before.worst.number,
         _write(after),
         (before.worst.grade, after.worst.grade),
     )

@@ -119,7 +119,10 @@ def _section_trials(result: Record) -> list[Section]:
     trials = read_trials(result)
     if not trials or not trials[0].changes:
         return []
-    note = text("Each row is a run with the same seed and that setting.")
+    note = text(
+        "Each row is a run with the same seed and that setting. Transfers: what all of them get"
+        " together, of what they get as it is."
+    )
     table = Section("table", tabulate_trials(trials))
     return [Section("sections", [table, note], "What was tried")]
 

@@ -141,6 +141,8 @@ def _draw_standing(
         for one in (held or criteria.constraints)
         if standing is Feasibility.FAILS or one.term != criteria.objective
     ]
+    if standing is Feasibility.FAILS and all(text.endswith("–") for text in told):
+        return Cell(told[0], Grade.NONE, "not measured")
     if setting == best.setting and best.standing is Feasibility.FAILS:
         return Cell(told[0], Grade.POOR, "nearest")
     if standing is Feasibility.FAILS:

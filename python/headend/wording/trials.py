@@ -45,7 +45,7 @@ def tabulate_trials(trials: Sequence[Trial]) -> Table:
     before = tuple(
         Cell(change.before, change.grades[0], str(change.grades[0])) for change in trials[0].changes
     )
-    rows = [Row("as it is", (*before, None))]
+    rows = [Row("as it is", (*before, Cell("100 %")))]
     for trial in trials:
         cells = tuple(
             Cell(change.after, change.grades[1], str(change.grades[1])) for change in trial.changes
