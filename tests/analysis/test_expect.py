@@ -34,6 +34,7 @@ TABLES: dict[str, pl.DataFrame] = {
             "flow": ["call", "call", "upload", "upload"],
             "direction": ["up", "down", "up", "down"],
             "carries": ["data", "data", "data", "control"],
+            "application": ["voice", "voice", "bulk", "bulk"],
             "packets_sent": [1, 1, 1, 1],
             "goodput_bps": [80e3, 80e3, 9e6, float("nan")],
             "loss_ratio": [0.02, 0.001, 0.01, 0.5],
@@ -333,6 +334,7 @@ FAMILY_TABLES = {
             "flow": ["near.1", "near.2", "far"],
             "direction": ["up"] * 3,
             "carries": ["data"] * 3,
+            "application": ["bulk"] * 3,
             "packets_sent": [1, 1, 1],
             "goodput_bps": [6e6, 2e6, 3e6],
         }

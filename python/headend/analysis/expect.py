@@ -43,7 +43,7 @@ from dataclasses import dataclass
 
 from headend.analysis.round_trips import ROUND_TRIPS, explain_round_trips, list_real
 from headend.engine.columns import OPTIONAL_TABLES, Lists, Tables
-from headend.engine.description import describe, name_measure
+from headend.engine.description import describe, find_application, name_measure
 from headend.engine.metrics import (
     ANY,
     CHANNEL_METRICS,
@@ -116,11 +116,13 @@ class Quantity:
     def _has_unmeasured(self, flows: Lists, rows: Lists, names: Collection[str]) -> bool:
         """Say whether a member sent data in both directions, and one of them was not measured."""
         sent: dict[str, int] = dict.fromkeys(self.members, 0)
-        for place in flows.find_rows(flow=self.members, carries=("data",)):
-            sent[flows["flow"][place]] += flows["packets_sent"][place] > 0
+        for index in flows.find_rows(flow=self.members, carries=("data",)):
+            reports = find_application(flows["application"][index]).measure_names
+            is_sending = flows["packets_sent"][index] > 0
+            sent[flows["flow"][index]] += is_sending and set(names) <= set(reports)
         found: dict[str, int] = dict.fromkeys(self.members, 0)
-        for place in rows.find_rows(flow=self.members, measure=names):
-            found[rows["flow"][place]] += 1
+        for index in rows.find_rows(flow=self.members, measure=names):
+            found[rows["flow"][index]] += 1
         return any(found[flow] < sent[flow] == len(names) for flow in self.members)
 
     def _read_measures(self, rows: Lists, tables: Tables) -> list[float]:
