@@ -43,7 +43,7 @@ def _describe_limit(limit: TransferLimit) -> str:
             f" {rate(limit.allowed_bps)} with that"
         )
     if limit.kind is Limit.LINE:
-        return f"{who} gets {rate(limit.goodput_bps)}, its share of a full line"
+        return f"{who} has its share of a full line"
     if limit.kind is Limit.ACKNOWLEDGEMENTS:
         back = "up" if limit.direction == "down" else "down"
         return f"{who} gets what its acknowledgements allow, which share the full way {back}"

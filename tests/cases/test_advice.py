@@ -1,0 +1,80 @@
+"""Advice that was tried must help with another seed too: all shipped scenarios under ten queues."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from headend.analysis.trials import Trial, choose_trial, compare_with
+from headend.errors import InputError
+from headend.running.advice import try_advice
+from headend.running.experiment import Plan, plan_run
+from simulated import list_simulated
+
+QUEUES = (
+    'drop_tail={limit="500 ms"}',
+    'buffer_control={target="64 KiB"}',
+    "codel",
+    "docsis_pie",
+    "drop_tail",
+    "fq_codel",
+    "pie",
+    "red",
+    "sfq",
+    "strict_priority",
+)
+
+#: Longer scenarios are cut to this.
+DURATION = "40 s"
+
+#: Share of the advice that must help the one whom it is given for.
+MOST = 0.95
+
+
+def plan_all(name: str) -> Iterator[Plan]:
+    """Plan a scenario under each queue that it takes."""
+    for queue in QUEUES:
+        overrides = [("queue", f"{{{queue}}}" if "=" in queue else queue), ("duration", DURATION)]
+        try:
+            yield plan_run(name, overrides)
+        except InputError:
+            continue
+
+
+def check(plan: Plan) -> tuple[str, bool, bool] | None:
+    """Say what was advised, whether it helps with another seed, and whether it harms somebody."""
+    stop = threading.Event()
+    trials = try_advice(plan, plan.carry_out(), stop)
+    best = choose_trial(trials)
+    if best is None:
+        return None
+    path, _, value = best.setting.partition("=")
+    assert plan.text is not None
+    pairs = [pair for pair in plan.overrides if pair[0] != path]
+    runs = [
+        plan_run(plan.text, overrides, seed=plan.seed + 1).carry_out()
+        for overrides in (plan.overrides, [*pairs, (path, value.strip("'"))])
+    ]
+    again: Trial = compare_with(*runs, best.setting)
+    helped = {change.label for change in best.changes if change.gain > 0}
+    gains = {change.label: change.gain for change in again.changes}
+    return (
+        best.setting,
+        any(gains.get(label, 0) > 0 for label in helped),
+        min(gains.values(), default=0) < 0,
+    )
+
+
+@pytest.mark.slow
+def test_what_is_advised_helps_with_another_seed() -> None:
+    advised = [
+        (plan.label, plan.overrides, found)
+        for name in list_simulated()
+        for plan in plan_all(name)
+        if (found := check(plan))
+    ]
+    assert len(advised) > 50
+    wrong = [one for one in advised if not one[2][1]]
+    assert len(wrong) <= (1 - MOST) * len(advised), wrong
