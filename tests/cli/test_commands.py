@@ -135,7 +135,7 @@ def test_commands_and_options_are_completed() -> None:
     assert offer("") == list(app.list_commands(click.Context(app)))
     assert offer("co")[:1] == ["compare"]
     assert offer("study", "") == ["list", "show", "run", "report"]
-    assert offer("run", "x", "--no") == ["--no-report"]
+    assert offer("run", "x", "--no") == ["--no-report", "--no-advice"]
     assert offer("help", "st") == ["study"]
     assert offer("help", "study", "re") == ["report"]
     assert offer("completion", "") == ["bash", "zsh", "fish"]

@@ -228,7 +228,7 @@ def test_the_advice_names_the_tlvs_of_the_file(folder: Path) -> None:
         return " ".join(answer.stdout.split())
 
     smaller = "A smaller target (TLV 24.35.2) or an AQM"
-    assert f"{smaller} (TLV 24.40.3 = 1) shortens the queue: try" in advise(
+    assert f"{smaller} (TLV 24.40.3 = 1) shortens the queue. Tried" in advise(
         "--modem", str(folder / "long.cm")
     )
     for further, tlv_of_aqm in ((tlv(40, u8(1, 1)), "24.40.1"), (b"", "76")):

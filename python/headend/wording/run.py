@@ -66,7 +66,8 @@ def _advise(record: Record, remedy: Remedy | None) -> str:
         return advise(remedy)
     best, tried = choose_trial(trials), advise_as_tried(trials)
     # A proposal says why; what needs no setting may help where no setting does.
-    is_explained = best is None or (remedy.action in EXPLAINED and best.setting == remedy.setting)
+    says_more = remedy.action in EXPLAINED or remedy.aqm_tlv or remedy.buffer_tlv
+    is_explained = best is None or (says_more and best.setting == remedy.setting)
     return f"{advise(replace(remedy, path=''))} {tried}" if is_explained else tried
 
 
