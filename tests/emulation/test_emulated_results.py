@@ -357,7 +357,7 @@ def test_rates_of_both_directions_say_so() -> None:
     result.tables["flows"] = result.flows.with_columns(goodput_bps=pl.lit(386.5))
     (found,) = judge_flows(result)
     assert (found.number, describe_experience(found)[:38]) == (
-        "773 bit/s both ways",
+        "↓ 386 bit/s ↑ 386 bit/s",
         "386 bit/s down and 386 bit/s up, TCP r",
     )
 
@@ -372,7 +372,7 @@ def test_the_sentence_about_several_rates_says_which_are_of_both_ways() -> None:
     )
     for name in ("measures", "samples"):
         result.tables[name] = result.tables[name].filter(pl.col("flow") != "call")
-    assert "laptop 773 bit/s both ways" in answer_run(result).sentences[0]
+    assert "laptop ↓ 386 bit/s ↑ 386 bit/s" in answer_run(result).sentences[0]
 
 
 @pytest.mark.parametrize("application", ["real", "bulk"])

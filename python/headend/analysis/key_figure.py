@@ -30,6 +30,8 @@ class KeyFigure:
         Whether a larger value is better.
     told
         The text in place of a missing number, such as ``no answer``.
+    parts
+        The text in place of a value that is the sum of two that differ.
     """
 
     about: str
@@ -39,6 +41,7 @@ class KeyFigure:
     after: str = ""
     higher_is_better: bool = False
     told: str = ""
+    parts: str = ""
 
     def surround(self, text: str) -> str:
         """Put the words before and after the number around another text."""
@@ -54,6 +57,8 @@ class KeyFigure:
         """
         if self.value is None or math.isnan(self.value):
             return self.told
+        if self.parts:
+            return self.parts
         return self.surround(write_value(self.value, self.kind))
 
 

@@ -682,8 +682,20 @@ def _describe_real(evidence: _Evidence) -> _Judgement:
         for direction in ("down", "up")
         if read_number(rates.get(direction))
     }
-    after = "both ways" if len(by_direction) > 1 else ""
-    figures = [KeyFigure("goodput", evidence.goodput, "rate", "", after, True, NOTHING_READ)]
+    arrows = {"down": "↓", "up": "↑"}
+    parts = " ".join(
+        f"{arrows[way]} {format_quantity(bps, 'rate')}" for way, bps in by_direction.items()
+    )
+    figures = [
+        KeyFigure(
+            "goodput",
+            evidence.goodput,
+            "rate",
+            higher_is_better=True,
+            told=NOTHING_READ,
+            parts=parts if len(by_direction) > 1 else "",
+        )
+    ]
     details: list[Detail] = [("got", by_direction)]
     if evidence.has("rtt"):
         middle, slow = evidence.read("rtt", "p50"), evidence.read("rtt", "p95")
