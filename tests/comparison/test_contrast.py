@@ -415,7 +415,7 @@ def test_a_grid_compares_within_a_tier(grid: headend.Comparison) -> None:
     assert matrix is not None
     assert matrix.corner == "upstream rate\u00a0↓ queue"
     assert "Best: the lowest sum of grades; of equal sums, the highest rates" in matrix.note
-    assert "Call: MOS of bad spells" in matrix.note
+    assert "Call: MOS in the worst 5 %" in matrix.note
     heads = [cell for row in matrix.rows if row.place != "inner" for cell in row.cells if cell]
     assert all(cell.text.startswith("queue ") and cell.text.endswith(" used") for cell in heads)
     assert matrix.names == ("drop_tail limit 300 ms", "docsis_pie")

@@ -130,7 +130,7 @@ def test_windows_show_the_flow_that_fills_the_line(crowded: Result) -> None:
     )
     assert figure is not None
     assert list(find_series(figure)) == ["upload"]
-    assert figure.note == " Not drawn, as a line so brief is not seen: connections of page (8)."
+    assert figure.note == " Short connections are not drawn: 8 of page."
     assert figure.explanation.endswith(figure.note)
 
 

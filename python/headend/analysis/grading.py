@@ -112,10 +112,10 @@ _DELAYED = "95th percentile of the one-way delay"
 
 MOS = Mark(
     "mos.p5",
-    "score of bad spells (5 % are worse)",
+    "score in the worst 5 % of ten-second periods",
     "number",
     (4.0, 3.6, 3.1),
-    "MOS of bad spells (5 % of them are worse)",
+    "MOS in the worst 5 % of ten-second periods",
     before="MOS",
 )
 FAILED = Mark("call_failed.mean", "share of calls that failed", "ratio", _FEW, after="failed")

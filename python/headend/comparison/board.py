@@ -184,7 +184,7 @@ def tabulate_board(variants: Sequence[Variant], rows: Sequence[MetricRow]) -> Ta
             drawn.append(Row(row.metric.subject, place="heading"))
         cells = tuple(_write_figure(row, cell) if cell else None for cell in row.cells)
         drawn.append(Row(row.heading, cells, "inner"))
-    note = f"{explain_board(variants)} ↑: more is better; of the others, less is."
+    note = f"{explain_board(variants)} ↑ more is better; otherwise less."
     return Table(columns, tuple(drawn), "figure", note=note, look="board")
 
 

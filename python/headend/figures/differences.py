@@ -31,7 +31,7 @@ def draw_differences(variants: Sequence[Variant], rows: Sequence[MetricRow]) -> 
         f"Each figure as a multiple of what {base} has; the line is the 95 % interval of the paired"
         " difference over seeds. Where it crosses 1, these seeds cannot tell the two apart. ◀ and"
         " ▶ at the edges: it goes on beyond what is drawn, to the left as far as zero or below,"
-        " which have no place on this axis. ↑: more is better; of the others, less is.",
+        " which have no place on this axis. ↑ more is better; otherwise less.",
         [Panel("", _draw(pl.DataFrame(points)))],
     )
 

@@ -152,8 +152,8 @@ def draw_line_rate(results: Sequence[Record]) -> Figure | None:
     return make_figure(
         "line-rate",
         "The bottleneck's rate over time",
-        f"What left {drawn}. A line that is asked for more than it has should stay at its nominal"
-        f" rate.{remark}{note_bands(results, frames)}",
+        f"What left {drawn}. An overloaded line should stay at its nominal rate."
+        f"{remark}{note_bands(results, frames)}",
         panels,
     )
 
@@ -311,8 +311,8 @@ def draw_windows(results: Sequence[Record]) -> Figure | None:
         lambda: _order_connections(frames, order_flows(results)),
     )
     if brief:
-        counts = list_names([f"{name} ({count})" for name, count in brief.items()], MOST_NAMED)
-        note += f" Not drawn, as a line so brief is not seen: connections of {counts}."
+        counts = list_names([f"{count} of {name}" for name, count in brief.items()], MOST_NAMED)
+        note += f" Short connections are not drawn: {counts}."
     return make_figure(
         "cwnd",
         "Congestion windows",

@@ -44,8 +44,8 @@ def draw_street(results: Sequence[Record]) -> Figure | None:
         "street",
         f"The {len(homes)} {what}, each by its worst grade",
         f"A square is one of the {what}, in the order of their numbers; its colour is the grade of"
-        " what fares worst there. Where nobody uses what is judged (calls, pages, films and their"
-        f" like), there is no square.{_describe_worst(homes)}",
+        " what fares worst there. Homes without a call, page, film or the like have no square."
+        f"{_describe_worst(homes)}",
         [Panel("", _draw(homes))],
     )
 

@@ -30,7 +30,7 @@ pub(super) static FRAME_DELAY: Kind = Kind {
         axis: "frame delay (ms)",
         factor: 1e-6,
         explanation: "How long a video frame takes from its encoding until its last packet is \
-                      there, in the mean of each scoring period. A call is at its ease below 150 \
+                      there, in the mean of each scoring period. A call is comfortable below 150 \
                       ms, a cloud game below 50 ms; a rise is a queue that fills, a gap a time in \
                       which no frame came whole.",
         is_points: false,
