@@ -112,10 +112,10 @@ _DELAYED = "95th percentile of the one-way delay"
 
 MOS = Mark(
     "mos.p5",
-    "score in the worst 5 % of ten-second periods",
+    "score in the worst 5 % of scoring periods",
     "number",
     (4.0, 3.6, 3.1),
-    "MOS in the worst 5 % of ten-second periods",
+    "MOS in the worst 5 % of scoring periods",
     before="MOS",
 )
 FAILED = Mark("call_failed.mean", "share of calls that failed", "ratio", _FEW, after="failed")
