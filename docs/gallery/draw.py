@@ -110,7 +110,8 @@ def main() -> int:
         "",
         "The figures that headend draws of most runs, with the command that made it."
         " `headend figures FOLDER --list` prints which of them a result has, and `--only NAME`"
-        " writes one, in the size that a paper asks for ([figures for papers](reference/results.md)).",
+        " writes one, in the size that a paper asks for"
+        " ([figures for papers](reference/results.md)).",
     ]
     PAGE.write_text("\n".join([*head, *parts]) + "\n", encoding="utf-8")
     sizes = {path.name: path.stat().st_size for path in HERE.glob("*.svg")}
