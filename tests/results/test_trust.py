@@ -340,6 +340,12 @@ def test_a_study_with_a_damaged_figure_draws_it_again(kinds: Path, tmp_path: Pat
     assert invoke("verify", str(tmp_path / "study")).exit_code == 0
 
 
+def test_one_file_is_counted_as_one(kinds: Path, tmp_path: Path) -> None:
+    shutil.copyfile(kinds / "with-page" / "report.html", tmp_path / "report.html")
+    answer = invoke("verify", str(tmp_path))
+    assert answer.stdout == "1 file in 1 results folder: all as they were written.\n"
+
+
 def test_what_holds_no_results_is_said_so(tmp_path: Path) -> None:
     answer = invoke("verify", str(tmp_path))
     assert (answer.exit_code, "no results are here" in answer.stderr) == (2, True)

@@ -33,6 +33,7 @@ def verify(folder: Path, as_json: bool) -> None:
     something is damaged, or of another format and so cannot be checked.
     """
     from headend.results.verification import verify as look
+    from headend.text.wording import write_count
 
     found = look(folder)
     if as_json:
@@ -41,11 +42,12 @@ def verify(folder: Path, as_json: bool) -> None:
         console = make_output()
         for line in (*found.damage, *found.other_formats):
             console.print(write_line(line), soft_wrap=True)
-        folders = "1 results folder" if found.folders == 1 else f"{found.folders} results folders"
+        files = write_count(found.files, "file")
+        folders = write_count(found.folders, "results folder")
         counts = ((found.damage, "damaged"), (found.other_formats, "of another format"))
         state = ", ".join(f"{len(lines)} {what}" for lines, what in counts if lines)
         console.print(
-            f"{found.files} files in {folders}: {state or 'all as they were written'}.",
+            f"{files} in {folders}: {state or 'all as they were written'}.",
             soft_wrap=True,
         )
     raise Exit(ExitCode.MISSED if found.damage or found.other_formats else ExitCode.OK)
