@@ -538,6 +538,7 @@ def test_finished_runs_are_not_called_the_same(fake: Any, home_line: Path) -> No
         ({"labels": "abc"}, "labels: expected a list of texts, found 'abc'"),
         ({"labels": [1, 2, 3]}, "labels: expected a list of texts, found [1, 2, 3]"),
         ({"labels": 3}, "labels: expected a list of texts, found 3"),
+        ({"labels": ["a", "", "c"]}, 'label "": expected a name, found a blank one'),
     ],
 )
 def test_seeds_and_labels_from_python_are_checked(
@@ -546,6 +547,14 @@ def test_seeds_and_labels_from_python_are_checked(
     with pytest.raises(headend.InputError) as raised:
         compare(home_line, QUEUES, **arguments)
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_blank_label_is_refused(fake: Any, home_line: Path, blank: str) -> None:
+    vary = ["--vary", "queue=drop_tail,docsis_pie"]
+    answer = call("compare", "home-line.toml", *vary, "--label", "a", "--label", blank)
+    message = f'error: label "{blank}": expected a name, found a blank one\n'
+    assert (answer.exit_code, answer.stderr) == (2, message)
 
 
 def test_labels_are_one_for_each_run(fake: Any, home_line: Path) -> None:
