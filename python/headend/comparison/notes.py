@@ -131,6 +131,11 @@ def _warn_of_seeds(variants: Sequence[Variant], missing_seeds: MissingSeeds) -> 
     ]
 
 
+def lacks_seeds(variants: Sequence[Variant], missing_seeds: MissingSeeds) -> bool:
+    """Say whether a stop left out further seeds of any of some variants."""
+    return any(set(missing_seeds.get(one.label, ())) - set(one.seeds) for one in variants)
+
+
 def _warn_of_lengths(variants: Sequence[Variant]) -> list[str]:
     """Say so where whole runs were not measured over the same time; stopped runs are told apart."""
     labels: dict[str, list[str]] = {}

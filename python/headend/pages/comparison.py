@@ -69,7 +69,7 @@ def describe_comparison(
     for tier in tiers:
         if is_alone:
             sections += section_tables(pooled[0], judge(pooled[0]), "People")
-        sections += _section_tier(tier, is_alone=is_alone, is_only=len(tiers) == 1)
+        sections += _section_tier(tier, missing_seeds, is_alone=is_alone, is_only=len(tiers) == 1)
     sections += section_modem_files(files)
     if differences.rows:
         sections.append(fold("What differs between the runs", differences, is_minor=True))
@@ -78,7 +78,9 @@ def describe_comparison(
     seeds = [variant.seeds for variant in variants]
     return Page(
         pooled[0].title,
-        answer_comparison(variants).settle_why([figure.name for figure in figures], INSTEAD),
+        answer_comparison(variants, missing_seeds).settle_why(
+            [figure.name for figure in figures], INSTEAD
+        ),
         figures,
         sections,
         section_method(list(zip(pooled, seeds, labels, strict=True))),
@@ -142,7 +144,9 @@ def _section_expectations(variants: Sequence[Variant], pooled: Sequence[Record])
     return [Section("sections", parts, "Expectations", anchor="expectations")]
 
 
-def _section_tier(tier: Tier, *, is_alone: bool, is_only: bool) -> list[Section]:
+def _section_tier(
+    tier: Tier, missing_seeds: MissingSeeds, *, is_alone: bool, is_only: bool
+) -> list[Section]:
     """Make the sections of a tier: how flows fared in words, then the figures; over all seeds."""
     variants = tier.present
     suffix = f", {tier.label}" if tier.label else ""
@@ -156,7 +160,11 @@ def _section_tier(tier: Tier, *, is_alone: bool, is_only: bool) -> list[Section]
         rows = compare_figures(variants)
         is_open = is_only and len(rows) <= MOST_OPEN
         sections.append(
-            fold(f"In figures{suffix}", tabulate_board(variants, rows), is_open=is_open)
+            fold(
+                f"In figures{suffix}",
+                tabulate_board(variants, rows, missing_seeds),
+                is_open=is_open,
+            )
         )
     return sections
 
