@@ -262,6 +262,26 @@ def test_of_finished_runs_of_one_seed_is_said_how_they_get_intervals(
     assert "Means over 2 seeds (1, 2)" in " ".join(answer.stdout.split())
 
 
+@pytest.mark.parametrize("seeds", [(1,), (1, 2)])
+def test_what_a_stopped_run_met_is_met_so_far_on_a_page(
+    fake: Any, home_line: Path, seeds: tuple[int, ...]
+) -> None:
+    with home_line.open("a") as file:
+        file.write('[expect]\ncall = "call.mos.p5 > 1.01"\nline = "cable.up.utilisation < 0.1 %"\n')
+    save_runs(home_line, stopped="codel-1")
+    for queue in ("drop_tail", "codel"):
+        load_results([f"{queue}-1"])[0].report(f"{queue}.html")
+    assert "Missed so far:" in Path("codel.html").read_text()
+    assert "met so far" in Path("codel.html").read_text()
+    assert "so far" not in Path("drop_tail.html").read_text()
+    folders = [f"{queue}-{seed}" for queue in ("drop_tail", "codel") for seed in seeds]
+    call("compare", *folders, "--out", "out")
+    page = Path("out/report.html").read_text()
+    # Of several seeds, the table has those that are missed.
+    words = ("missed so far", "cases over all seeds so far" if len(seeds) > 1 else "met so far")
+    assert all(word in page for word in words)
+
+
 def save_runs(line: Path, stopped: str = "") -> None:
     """Keep a run of each queue and seed; one of them was stopped a third into its time."""
     for queue in ("drop_tail", "codel"):

@@ -13,11 +13,11 @@ from headend.text.quantity import format_quantity
 from headend.text.wording import list_names
 from headend.wording.emulation import name_kind
 from headend.wording.facts import describe_facts
+from headend.wording.run import describe_so_far
 
 if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
     from headend.results.outcome import Outcome
-    from headend.results.record import Record
 
 #: Seeds and runs that a sentence names at most.
 MOST_NAMED = 6
@@ -188,11 +188,6 @@ def list_missed(variants: Sequence[Variant]) -> Iterator[tuple[str, str]]:
                 f"{name}: {outcomes[0].expected},"
                 f" {where}{describe_measured(outcomes)}{describe_so_far(variant.results[0])}",
             )
-
-
-def describe_so_far(result: Record) -> str:
-    """Give the words to add to a measured value of a run that was stopped before its end."""
-    return " so far" if result.is_partial else ""
 
 
 def describe_measured(outcomes: Sequence[Outcome]) -> str:

@@ -19,6 +19,7 @@ from headend.pages.run import describe_partial, section_method, section_modem_fi
 from headend.pages.section import Line, Page, Section, capitalise_first, fold, text
 from headend.scenario.modems import describe_shared
 from headend.wording.flow_tables import tabulate_expectations
+from headend.wording.run import describe_so_far
 from headend.wording.table import Table, make_table
 from headend.wording.verdict import judge, note_comparison
 
@@ -131,16 +132,18 @@ def _section_expectations(variants: Sequence[Variant], pooled: Sequence[Record])
     if is_brief:
         met = len(outcomes) - len(missed)
         ending = "; those missed:" if missed else "."
-        parts.append(text(f"Met in {met} of {len(outcomes)} cases over all seeds{ending}"))
+        so_far = next(filter(None, map(describe_so_far, runs)), "")
+        parts.append(text(f"Met in {met} of {len(outcomes)} cases over all seeds{so_far}{ending}"))
     listed = missed if is_brief else outcomes
     labels = [
         result.label + (f", seed {result.manifest['seed']}" if is_brief else "")
         for _, result in listed
     ]
     if listed:
-        parts.append(
-            Section("table", tabulate_expectations([outcome for outcome, _ in listed], labels))
+        table = tabulate_expectations(
+            [outcome for outcome, _ in listed], [run for _, run in listed], labels
         )
+        parts.append(Section("table", table))
     return [Section("sections", parts, "Expectations", anchor="expectations")]
 
 

@@ -51,6 +51,11 @@ def answer_run(record: Record) -> Answer:
     return Answer(question, (*caveats, *filter(None, sentences)), lay_out_people(groups), figure)
 
 
+def describe_so_far(result: Record) -> str:
+    """Give the words to add to what is said of a run that was stopped before its end."""
+    return " so far" if result.is_partial else ""
+
+
 def ask_of_people(groups: Sequence[FlowGroup], queue: QueueState | None) -> str:
     """Write a question that names the flows on the line."""
     judged = sorted(group.label for group in groups if group.grades)
