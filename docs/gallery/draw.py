@@ -108,9 +108,10 @@ def main() -> int:
     head = [
         "# Gallery",
         "",
-        "The figures that headend draws of most runs, with the command that made it. `headend figures FOLDER"
-        " --list` prints which of them a result has, and `--only NAME` writes one, in the size that"
-        " a paper asks for ([figures for papers](reference/results.md)).",
+        "The figures that headend draws of most runs, with the command that made it."
+        " `headend figures FOLDER --list` prints which of them a result has, and `--only NAME`"
+        " writes one, in the size that a paper asks for"
+        " ([figures for papers](reference/results.md)).",
     ]
     PAGE.write_text("\n".join([*head, *parts]) + "\n", encoding="utf-8")
     sizes = {path.name: path.stat().st_size for path in HERE.glob("*.svg")}

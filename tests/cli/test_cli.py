@@ -982,6 +982,26 @@ def test_seeds_that_an_interrupted_comparison_lacks_are_no_other_traffic(
     assert said in json.loads(answer.stdout)["warnings"][0]
 
 
+def test_an_interrupted_comparison_does_not_advise_the_seeds_that_were_asked_for(
+    fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carry_out_all = headend.running.experiment.carry_out_all
+    monkeypatch.setattr(
+        "headend.running.experiment.carry_out_all",
+        lambda plans, *rest: carry_out_all([plan for plan in plans if plan.seed == 1], *rest),
+    )
+    vary = ("--vary", "queue=codel,pie", "--seeds", "10")
+    answer = call("compare", "home-line.toml", *vary, "--out", "out", "--full")
+    told = "One seed has no interval: the comparison was stopped before it ran more."
+    said = " ".join(answer.stdout.split())
+    assert said.count(told) == 2
+    assert "--seeds 10" not in said
+    assert call("report", "out").exit_code == 0
+    page = Path("out/report.html").read_text()
+    assert told in page
+    assert "--seeds 10" not in page
+
+
 def test_the_seeds_that_a_comparison_lacks_are_not_those_in_its_labels(
     fake: Any, home_line: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

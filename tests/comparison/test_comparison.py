@@ -262,6 +262,26 @@ def test_of_finished_runs_of_one_seed_is_said_how_they_get_intervals(
     assert "Means over 2 seeds (1, 2)" in " ".join(answer.stdout.split())
 
 
+@pytest.mark.parametrize("seeds", [(1,), (1, 2)])
+def test_what_a_stopped_run_met_is_met_so_far_on_a_page(
+    fake: Any, home_line: Path, seeds: tuple[int, ...]
+) -> None:
+    with home_line.open("a") as file:
+        file.write('[expect]\ncall = "call.mos.p5 > 1.01"\nline = "cable.up.utilisation < 0.1 %"\n')
+    save_runs(home_line, stopped="codel-1")
+    for queue in ("drop_tail", "codel"):
+        load_results([f"{queue}-1"])[0].report(f"{queue}.html")
+    assert "Missed so far:" in Path("codel.html").read_text()
+    assert "met so far" in Path("codel.html").read_text()
+    assert "so far" not in Path("drop_tail.html").read_text()
+    folders = [f"{queue}-{seed}" for queue in ("drop_tail", "codel") for seed in seeds]
+    call("compare", *folders, "--out", "out")
+    page = Path("out/report.html").read_text()
+    # Of several seeds, the table has those that are missed.
+    words = ("missed so far", "cases over all seeds so far" if len(seeds) > 1 else "met so far")
+    assert all(word in page for word in words)
+
+
 def save_runs(line: Path, stopped: str = "") -> None:
     """Keep a run of each queue and seed; one of them was stopped a third into its time."""
     for queue in ("drop_tail", "codel"):
@@ -538,6 +558,7 @@ def test_finished_runs_are_not_called_the_same(fake: Any, home_line: Path) -> No
         ({"labels": "abc"}, "labels: expected a list of texts, found 'abc'"),
         ({"labels": [1, 2, 3]}, "labels: expected a list of texts, found [1, 2, 3]"),
         ({"labels": 3}, "labels: expected a list of texts, found 3"),
+        ({"labels": ["a", "", "c"]}, 'label "": expected a name, found a blank one'),
     ],
 )
 def test_seeds_and_labels_from_python_are_checked(
@@ -546,6 +567,14 @@ def test_seeds_and_labels_from_python_are_checked(
     with pytest.raises(headend.InputError) as raised:
         compare(home_line, QUEUES, **arguments)
     assert str(raised.value) == message
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_blank_label_is_refused(fake: Any, home_line: Path, blank: str) -> None:
+    vary = ["--vary", "queue=drop_tail,docsis_pie"]
+    answer = call("compare", "home-line.toml", *vary, "--label", "a", "--label", blank)
+    message = f'error: label "{blank}": expected a name, found a blank one\n'
+    assert (answer.exit_code, answer.stderr) == (2, message)
 
 
 def test_labels_are_one_for_each_run(fake: Any, home_line: Path) -> None:

@@ -186,7 +186,25 @@ def test_results_of_every_kind_are_verified(kinds: Path) -> None:
     assert "7 results folders: all as they were written." in answer.stdout
     document = json.loads(invoke("verify", str(kinds / "sweep"), "--json").stdout)
     # Four points, two tables, the manifest and the page.
-    assert document == {"folders": 1, "files": 8, "damage": []}
+    assert document == {"folders": 1, "files": 8, "damage": [], "other_formats": []}
+
+
+def test_results_of_another_format_are_not_called_damaged(kinds: Path, tmp_path: Path) -> None:
+    shutil.copytree(kinds / "run", tmp_path / "run")
+    path = tmp_path / "run" / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 4}))
+    told = (
+        f"{tmp_path / 'run'}: results of format 4; this headend reads 5; run it again with this"
+        " headend, or read it with the headend that wrote it"
+    )
+    answer = invoke("verify", str(tmp_path))
+    assert answer.exit_code == 1
+    first, last = answer.stdout.splitlines()
+    assert first == told
+    assert last.endswith("files in 1 results folder: 1 of another format.")
+    document = json.loads(invoke("verify", str(tmp_path), "--json").stdout)
+    assert (document["damage"], document["other_formats"]) == ([], [told])
+    assert invoke("report", str(tmp_path / "run")).stderr == f"error: {told}\n"
 
 
 def test_every_byte_counts(kinds: Path, tmp_path: Path) -> None:
@@ -320,6 +338,12 @@ def test_a_study_with_a_damaged_figure_draws_it_again(kinds: Path, tmp_path: Pat
     assert invoke(*words).exit_code in (0, 1)
     assert figure.read_bytes() == whole
     assert invoke("verify", str(tmp_path / "study")).exit_code == 0
+
+
+def test_one_file_is_counted_as_one(kinds: Path, tmp_path: Path) -> None:
+    shutil.copyfile(kinds / "with-page" / "report.html", tmp_path / "report.html")
+    answer = invoke("verify", str(tmp_path))
+    assert answer.stdout == "1 file in 1 results folder: all as they were written.\n"
 
 
 def test_what_holds_no_results_is_said_so(tmp_path: Path) -> None:

@@ -203,6 +203,16 @@ def test_of_a_home_the_worst_flow_counts() -> None:
     assert homes[-1].worst.suffers
 
 
+def test_the_figure_of_a_street_names_the_worst_home_as_the_headline_does() -> None:
+    street = make_street(40)
+    figure = draw_street([street])
+    assert figure
+    told = re.search(r"(\S+) most \((.*?)\)", answer_run(street).sentences[0])
+    assert told
+    flow, number = told.groups()
+    assert re.search(rf"The worst: [^(]* \({re.escape(f'{flow}: {number}')}\)", figure.explanation)
+
+
 def test_a_few_homes_are_no_street() -> None:
     assert gather_homes(make_street(4)) == []
 

@@ -586,6 +586,15 @@ def test_a_transfer_that_had_next_to_no_time_has_no_grade() -> None:
     assert [verdict.findings[0].grade for verdict in grades] == [Grade.FAIR, Grade.BAD]
 
 
+def test_flows_of_a_run_that_ended_within_its_warm_up_have_no_grade() -> None:
+    flow = {"page": {"application": "web"}, "call": {"application": "voice"}}
+    result = headend.run(make_line(TEN, TEN, flow=flow))
+    result.manifest["warmup_ns"] = result.manifest["simulated_ns"] + 4_920_000_000
+    findings = judge(result).findings
+    assert {finding.grade for finding in findings} == {Grade.NONE}
+    assert {describe_experience(finding) for finding in findings} == {"nothing measured yet"}
+
+
 def test_a_transfer_that_stops_in_its_pause_is_not_badly_off() -> None:
     files = {"bulk": {"size": "100 kB", "pause": "10 s"}}
     finding = make_upload("cubic", "drop_tail", application=files, stop="8 s").findings[0]

@@ -98,6 +98,13 @@ def gather_groups(findings: Sequence[FlowQuality], *, worst_first: bool = False)
     ]
 
 
+def order_worst_first(findings: Sequence[FlowQuality]) -> list[FlowQuality]:
+    """Give flows by their grades, the worst first; of one grade, group by group."""
+    groups = gather_groups(findings, worst_first=True)
+    flows = [flow for group in groups for flow in group.findings]
+    return sorted(flows, key=lambda flow: -ORDER.index(flow.grade))
+
+
 def _rank(member: FlowQuality) -> tuple[object, ...]:
     """Order the members of a group, the worst first."""
     # A scale has an end: among those at it, who loses more is worse off.

@@ -35,6 +35,9 @@ TRANSFER_MEASURES = ("completion_time", "speed")
 NOTHING_ARRIVED = "no packet arrived"
 NOTHING_READ = "nothing read yet"
 
+#: What is said of a flow of a run that ended within its warm-up.
+NOTHING_MEASURED = "nothing measured yet"
+
 #: Something that a flow's user notices: its kind, and what was measured of it.
 #: ``wording/flows.py`` has the words of each kind.
 Detail = tuple[Any, ...]
@@ -115,6 +118,8 @@ class _Evidence:
     stats: dict[str, Mapping[str, Any]]
     #: Round trips of its pings, NaN of those without an answer.
     pings: Sequence[float]
+    #: From when it began, or the warm-up ended, to the end of the run; negative in a run that ended
+    #: within its warm-up.
     waited_ns: float
     #: Whether a connection had data under way when the run ended, or waited for an answer.
     is_under_way: bool
@@ -402,6 +407,8 @@ def _find_worse_way(evidence: _Evidence) -> str:
 
 
 def _grade(evidence: _Evidence) -> _Judgement:
+    if evidence.waited_ns < 0:
+        return _leave_ungraded(NOTHING_MEASURED)
     if evidence.application == REAL:
         return _describe_real(evidence)
     if evidence.application == "voice" or evidence.has("mos") or evidence.has("mos_down"):

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.grading import ORDER, Grade
+from headend.analysis.flow_groups import order_worst_first
+from headend.analysis.grading import Grade
 from headend.analysis.quality import FlowQuality, judge_flows
 from headend.results.record import cached_on_record
 from headend.scenario.groups import find_groups, name_group, order_naturally
@@ -42,13 +43,24 @@ class Home:
         return self.findings[0]
 
 
+def list_suffering(result: Record) -> list[Home]:
+    """Give the homes where somebody suffers, the worst first: that with the flow worst off."""
+    ranks = {flow.flow: rank for rank, flow in enumerate(order_worst_first(judge_flows(result)))}
+    suffering = [home for home in gather_homes(result) if home.worst.suffers]
+    return sorted(suffering, key=lambda home: ranks[home.worst.flow])
+
+
 @cached_on_record
 def gather_homes(result: Record) -> list[Home]:
     """Give the homes that have a graded flow, in the street's order; none if fewer than ten.
 
     The flows of one home are those of one host that have the same number.
     """
-    findings = [finding for finding in judge_flows(result) if finding.grade is not Grade.NONE]
+    findings = [
+        finding
+        for finding in order_worst_first(judge_flows(result))
+        if finding.grade is not Grade.NONE
+    ]
     groups = find_groups([finding.flow for finding in findings])
     kinds = _name_homes(result.manifest.get("scenario", {}))
     homes: dict[tuple[str, str], list[FlowQuality]] = {}
@@ -63,11 +75,7 @@ def gather_homes(result: Record) -> list[Home]:
         Home(
             f"{kind} {number}" if kind in kinds.values() else f"{kind}.{number}",
             kind,
-            tuple(
-                sorted(
-                    members, key=lambda finding: (-ORDER.index(finding.grade), -finding.severity)
-                )
-            ),
+            tuple(members),
         )
         for (kind, number), members in sorted(
             homes.items(), key=lambda item: (item[0][0], order_naturally(item[0][1]))

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from headend.cli.terminal import ExitCode
     from headend.comparison.comparison import Variant
     from headend.comparison.grid import Tier
+    from headend.comparison.notes import MissingSeeds
     from headend.running.comparison import Comparison
     from headend.running.executor import Progress
     from headend.running.experiment import Plan
@@ -289,7 +290,7 @@ def _print_comparison(comparison: Comparison, *, full: bool) -> None:
     print_answer(comparison.answer, comparison.title, describe_shared(scenarios))
     if full:
         for tier in comparison.grid.tiers:
-            _print_tier(tier)
+            _print_tier(tier, comparison.missing_seeds)
     of_runs = (text for result in comparison.results for text in result.warnings)
     print_warnings(dict.fromkeys([*comparison.warnings, *of_runs]))
     for name, line in list_missed(comparison.variants):
@@ -302,7 +303,7 @@ def _print_comparison(comparison: Comparison, *, full: bool) -> None:
         print_report(comparison.folder)
 
 
-def _print_tier(tier: Tier) -> None:
+def _print_tier(tier: Tier, missing_seeds: MissingSeeds) -> None:
     """Print how each flow fared under each setting of a tier, in words and figures, over seeds."""
     from headend.cli.tables import draw, fit
     from headend.comparison.board import tabulate_board, tabulate_outcomes
@@ -320,7 +321,7 @@ def _print_tier(tier: Tier) -> None:
     for note in note_comparison(pooled, verdicts):
         print_sentence(console, note)
     console.print()
-    board = tabulate_board(variants, compare_figures(variants))
+    board = tabulate_board(variants, compare_figures(variants), missing_seeds)
     console.print(fit(console, draw(board)))
     print_sentence(console, board.note, "dim")
     console.print()

@@ -27,7 +27,7 @@ from headend.cli.terminal import (
     show_progress,
     write_line,
 )
-from headend.comparison.notes import describe_measured, describe_so_far
+from headend.comparison.notes import describe_measured
 from headend.errors import InputError
 from headend.text.quantity import format_quantity
 
@@ -325,6 +325,7 @@ def _print_expectations(result: Result, *, full: bool) -> None:
     """Print how many expectations were met, and each that was missed; in full, all of them."""
     from headend.cli.tables import draw, fit
     from headend.wording.flow_tables import tabulate_expectations
+    from headend.wording.run import describe_so_far
 
     outcomes = result.expectations
     if not outcomes:
@@ -333,7 +334,7 @@ def _print_expectations(result: Result, *, full: bool) -> None:
     missed = [outcome for outcome in outcomes if not outcome.met]
     if full:
         console.print()
-        console.print(fit(console, draw(tabulate_expectations(outcomes))))
+        console.print(fit(console, draw(tabulate_expectations(outcomes, [result] * len(outcomes)))))
         return
     for outcome in missed:
         told = f" {outcome.expected}, {describe_measured([outcome])}"

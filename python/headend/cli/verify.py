@@ -30,18 +30,24 @@ def verify(folder: Path, as_json: bool) -> None:
     """Check that no file of the results was damaged since it was written.
 
     Each file is compared with the SHA-256 that was noted when it was written. Exit code 1 when
-    something is damaged.
+    something is damaged, or of another format and so cannot be checked.
     """
     from headend.results.verification import verify as look
+    from headend.text.wording import write_count
 
     found = look(folder)
     if as_json:
         print_json(found.to_dict())
     else:
         console = make_output()
-        for line in found.damage:
+        for line in (*found.damage, *found.other_formats):
             console.print(write_line(line), soft_wrap=True)
-        folders = "1 results folder" if found.folders == 1 else f"{found.folders} results folders"
-        state = f"{len(found.damage)} damaged" if found.damage else "all as they were written"
-        console.print(f"{found.files} files in {folders}: {state}.", soft_wrap=True)
-    raise Exit(ExitCode.MISSED if found.damage else ExitCode.OK)
+        files = write_count(found.files, "file")
+        folders = write_count(found.folders, "results folder")
+        counts = ((found.damage, "damaged"), (found.other_formats, "of another format"))
+        state = ", ".join(f"{len(lines)} {what}" for lines, what in counts if lines)
+        console.print(
+            f"{files} in {folders}: {state or 'all as they were written'}.",
+            soft_wrap=True,
+        )
+    raise Exit(ExitCode.MISSED if found.damage or found.other_formats else ExitCode.OK)

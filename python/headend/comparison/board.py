@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.estimate import Estimate
@@ -20,6 +21,7 @@ from headend.comparison.comparison import (
     explain_board,
 )
 from headend.comparison.grid import Tier, find_grid
+from headend.comparison.notes import MissingSeeds, lacks_seeds
 from headend.text.quantity import Kind, format_quantity
 from headend.wording.flow_tables import write_grade, write_grades
 from headend.wording.flows import describe_experience
@@ -175,8 +177,13 @@ def _write_queue(queue: QueueState | None) -> Cell | None:
 _MARKS = {"best": Grade.GOOD, "worst": Grade.BAD, "": Grade.NONE}
 
 
-def tabulate_board(variants: Sequence[Variant], rows: Sequence[MetricRow]) -> Table:
+def tabulate_board(
+    variants: Sequence[Variant],
+    rows: Sequence[MetricRow],
+    missing_seeds: MissingSeeds = MappingProxyType({}),
+) -> Table:
     """Give a row for each figure, a column for each variant: value, best, worst, difference."""
+    told = explain_board(variants, is_stopped=lacks_seeds(variants, missing_seeds))
     columns = tuple(Column(variant.label, is_number=True) for variant in variants)
     drawn: list[Row] = []
     for at, row in enumerate(rows):
@@ -184,7 +191,7 @@ def tabulate_board(variants: Sequence[Variant], rows: Sequence[MetricRow]) -> Ta
             drawn.append(Row(row.metric.subject, place="heading"))
         cells = tuple(_write_figure(row, cell) if cell else None for cell in row.cells)
         drawn.append(Row(row.heading, cells, "inner"))
-    note = f"{explain_board(variants)} ↑ more is better; otherwise less."
+    note = f"{told} ↑ more is better; otherwise less."
     return Table(columns, tuple(drawn), "figure", note=note, look="board")
 
 

@@ -88,6 +88,9 @@ ONE_SEED = (
     " 3, … and compare all folders."
 )
 
+#: Why there is only one seed where more were asked for.
+STOPPED_AT_ONE = "One seed has no interval: the comparison was stopped before it ran more."
+
 #: Why runs that were stopped are not set against others.
 UNEVEN = (
     "Some of these runs were stopped before their end, so they were not measured over the same"
@@ -222,8 +225,14 @@ def compare_figures(variants: Sequence[Variant]) -> list[MetricRow]:
     return sorted(rows, key=lambda row: order.index(row.metric.subject))
 
 
-def explain_board(variants: Sequence[Variant]) -> str:
-    """Say how the figures of variants, or over the seeds of one, are to be read."""
+def explain_board(variants: Sequence[Variant], *, is_stopped: bool = False) -> str:
+    """Say how the figures of variants, or over the seeds of one, are to be read.
+
+    Parameters
+    ----------
+    is_stopped
+        Whether a stop left out further seeds.
+    """
     base, others = variants[0], variants[1:]
     has_seeds = any(len(variant.results) > 1 for variant in variants)
     seeds = f"{len(base.seeds)} seeds ({', '.join(map(str, base.seeds))})"
@@ -240,4 +249,5 @@ def explain_board(variants: Sequence[Variant]) -> str:
     if any(set(base.seeds) & set(variant.seeds) for variant in others):
         paired = ", paired by seed, with its own interval; * where that leaves out zero"
         parts.append(f"Δ is the difference to {base.label}{paired if has_seeds else ''}.")
-    return " ".join([means, *parts] if has_seeds else [*parts, ONE_SEED])
+    one_has = STOPPED_AT_ONE if is_stopped else ONE_SEED
+    return " ".join([means, *parts] if has_seeds else [*parts, one_has])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from headend.analysis.channels import ChannelState, gather_channels
@@ -16,9 +17,9 @@ from headend.analysis.estimate import Estimate, format_difference, format_estima
 from headend.analysis.grading import Grade
 from headend.analysis.lateness import find_emulation
 from headend.comparison.choosing import find_main
-from headend.comparison.comparison import UNEVEN
+from headend.comparison.comparison import STOPPED_AT_ONE, UNEVEN
 from headend.comparison.grid import Grid, name_factors
-from headend.comparison.notes import describe_caveats_of
+from headend.comparison.notes import MissingSeeds, describe_caveats_of, lacks_seeds
 from headend.comparison.outcomes import FlowOutcome, QueueOutcome, TierOutcome, judge_grid
 from headend.comparison.sentences import count_seeds, describe_grid, describe_tier
 from headend.engine.description import find_application
@@ -54,8 +55,11 @@ BEST = "Best: the lowest sum of grades; of equal sums, the highest rates of tran
 BEST_OF_REAL = f"{BEST.rstrip('.')}, then the shortest round trips."
 
 
-def answer_comparison(variants: Sequence[Variant]) -> Answer:
+def answer_comparison(
+    variants: Sequence[Variant], missing_seeds: MissingSeeds = MappingProxyType({})
+) -> Answer:
     """Answer which setting suits the people on the line; of one, how each flow fares over seeds."""
+    is_stopped = lacks_seeds(variants, missing_seeds)
     grid, tiers = judge_grid(variants)
     sentences: tuple[str, ...]
     caveats = describe_caveats_of(variants) if len(variants) > 1 else ()
@@ -65,7 +69,12 @@ def answer_comparison(variants: Sequence[Variant]) -> Answer:
         sentences = answer_run(variants[0].pool()).sentences
     else:
         sentences = describe_grid(grid, tiers) if grid.is_several else describe_tier(grid, tiers[0])
-    matrix = _tabulate_grid(grid, tiers) if grid.is_several else _tabulate_tier(grid, tiers[0])
+    note = _explain_matrix(grid, tiers, is_stopped=is_stopped)
+    matrix = (
+        _tabulate_grid(grid, tiers, note)
+        if grid.is_several
+        else _tabulate_tier(grid, tiers[0], note)
+    )
     return Answer(_ask(grid, tiers), (*caveats, *sentences), matrix, _explain(grid, tiers))
 
 
@@ -98,7 +107,7 @@ def _describe_rate(tier: TierOutcome) -> str:
     return f" on {format_quantity(rates.pop(), 'rate')}" if len(rates) == 1 else ""
 
 
-def _tabulate_tier(grid: Grid, tier: TierOutcome) -> Table:
+def _tabulate_tier(grid: Grid, tier: TierOutcome, note: str) -> Table:
     rows = [
         Row(
             name,
@@ -124,7 +133,7 @@ def _tabulate_tier(grid: Grid, tier: TierOutcome) -> Table:
             if shared
             else [Row("queue", cells)]
         )
-    return make_matrix(grid.choice.values, tuple(rows), note=_explain_matrix(grid, [tier]))
+    return make_matrix(grid.choice.values, tuple(rows), note=note)
 
 
 def _tabulate_channels(tier: TierOutcome) -> list[Row]:
@@ -155,7 +164,7 @@ def _tabulate_channels(tier: TierOutcome) -> list[Row]:
     ]
 
 
-def _tabulate_grid(grid: Grid, tiers: Sequence[TierOutcome]) -> Table:
+def _tabulate_grid(grid: Grid, tiers: Sequence[TierOutcome], note: str) -> Table:
     left_out = _find_well(tiers)
     # The axis that all tiers share is named once, in the corner, beside the choice.
     axis = grid.given[0].name if len(grid.given) == 1 else ""
@@ -174,7 +183,7 @@ def _tabulate_grid(grid: Grid, tiers: Sequence[TierOutcome]) -> Table:
             if name not in left_out
         ]
     well = f" Good everywhere, and so left out: {join_names(left_out)}." if left_out else ""
-    return make_matrix(grid.choice.values, tuple(rows), corner, _explain_matrix(grid, tiers) + well)
+    return make_matrix(grid.choice.values, tuple(rows), corner, note + well)
 
 
 def _find_well(tiers: Sequence[TierOutcome]) -> list[str]:
@@ -242,10 +251,11 @@ def _gather_judged(tiers: Sequence[TierOutcome]) -> list[tuple[str, str]]:
     )
 
 
-def _explain_matrix(grid: Grid, tiers: Sequence[TierOutcome]) -> str:
+def _explain_matrix(grid: Grid, tiers: Sequence[TierOutcome], *, is_stopped: bool) -> str:
     count = max(map(count_seeds, tiers))
     results = [result for tier in tiers for result in tier.results if result]
     one_has = ONE_RUN_HAS if any(map(find_emulation, results)) else ONE_SEED_HAS
+    one_has = STOPPED_AT_ONE if is_stopped else one_has
     told = [f"Means over {count} seeds ± 95 % interval." if count > 1 else one_has]
     if not grid.is_several and not tiers[0].is_uneven and len(tiers[0].tier.present) > 1:
         beyond = "its interval and 5 %" if count > 1 else "5 %"

@@ -13,11 +13,11 @@ from headend.text.quantity import format_quantity
 from headend.text.wording import list_names
 from headend.wording.emulation import name_kind
 from headend.wording.facts import describe_facts
+from headend.wording.run import describe_so_far
 
 if TYPE_CHECKING:
     from headend.comparison.comparison import Variant
     from headend.results.outcome import Outcome
-    from headend.results.record import Record
 
 #: Seeds and runs that a sentence names at most.
 MOST_NAMED = 6
@@ -131,6 +131,11 @@ def _warn_of_seeds(variants: Sequence[Variant], missing_seeds: MissingSeeds) -> 
     ]
 
 
+def lacks_seeds(variants: Sequence[Variant], missing_seeds: MissingSeeds) -> bool:
+    """Say whether a stop left out further seeds of any of some variants."""
+    return any(set(missing_seeds.get(one.label, ())) - set(one.seeds) for one in variants)
+
+
 def _warn_of_lengths(variants: Sequence[Variant]) -> list[str]:
     """Say so where whole runs were not measured over the same time; stopped runs are told apart."""
     labels: dict[str, list[str]] = {}
@@ -183,11 +188,6 @@ def list_missed(variants: Sequence[Variant]) -> Iterator[tuple[str, str]]:
                 f"{name}: {outcomes[0].expected},"
                 f" {where}{describe_measured(outcomes)}{describe_so_far(variant.results[0])}",
             )
-
-
-def describe_so_far(result: Record) -> str:
-    """Give the words to add to a measured value of a run that was stopped before its end."""
-    return " so far" if result.is_partial else ""
 
 
 def describe_measured(outcomes: Sequence[Outcome]) -> str:

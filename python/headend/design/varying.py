@@ -172,7 +172,7 @@ def check_varied(paths: Sequence[str], queue_path: str = "") -> None:
 
 
 def check_labels(labels: Sequence[str], count: int, choices: int = 0) -> None:
-    """Refuse labels that do not tell settings apart, and too many or too few; none are no mistake.
+    """Refuse labels that are blank or alike, and too many or too few; none are no mistake.
 
     Parameters
     ----------
@@ -186,6 +186,9 @@ def check_labels(labels: Sequence[str], count: int, choices: int = 0) -> None:
         runs = "1 run" if count == 1 else f"{count} runs"
         targets = f"for each, or for each of the {choices} choices" if choices else "for each"
         raise InputError(f"{labels_given} for {runs}: give one {targets}, or none")
+    for label in labels:
+        if not label.strip():
+            raise InputError(f'label "{label}": expected a name, found a blank one')
     refuse_alike(labels)
 
 

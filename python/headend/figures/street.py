@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from headend.analysis.grading import Grade
-from headend.analysis.street import Home, gather_homes, name_homes
+from headend.analysis.street import Home, gather_homes, list_suffering, name_homes
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.theme import WIDTH, make_chart
@@ -45,17 +45,14 @@ def draw_street(results: Sequence[Record]) -> Figure | None:
         f"The {len(homes)} {what}, each by its worst grade",
         f"A square is one of the {what}, in the order of their numbers; its colour is the grade of"
         " what fares worst there. Homes without a call, page, film or the like have no square."
-        f"{_describe_worst(homes)}",
+        f"{_describe_worst(results[0])}",
         [Panel("", _draw(homes))],
     )
 
 
-def _describe_worst(homes: Sequence[Home]) -> str:
+def _describe_worst(result: Record) -> str:
     """Name the homes that suffer most, as a sentence."""
-    suffering = sorted(
-        (home for home in homes if home.worst.suffers),
-        key=lambda home: (home.worst.grade is not Grade.BAD, home.worst.word != "unusable"),
-    )
+    suffering = list_suffering(result)
     if not suffering:
         return " Nobody suffers."
     named = [f"{home.label} ({home.worst.flow}: {home.worst.number})" for home in suffering]

@@ -19,6 +19,7 @@ from headend.pages.run import describe_partial, section_method, section_modem_fi
 from headend.pages.section import Line, Page, Section, capitalise_first, fold, text
 from headend.scenario.modems import describe_shared
 from headend.wording.flow_tables import tabulate_expectations
+from headend.wording.run import describe_so_far
 from headend.wording.table import Table, make_table
 from headend.wording.verdict import judge, note_comparison
 
@@ -69,7 +70,7 @@ def describe_comparison(
     for tier in tiers:
         if is_alone:
             sections += section_tables(pooled[0], judge(pooled[0]), "People")
-        sections += _section_tier(tier, is_alone=is_alone, is_only=len(tiers) == 1)
+        sections += _section_tier(tier, missing_seeds, is_alone=is_alone, is_only=len(tiers) == 1)
     sections += section_modem_files(files)
     if differences.rows:
         sections.append(fold("What differs between the runs", differences, is_minor=True))
@@ -78,7 +79,9 @@ def describe_comparison(
     seeds = [variant.seeds for variant in variants]
     return Page(
         pooled[0].title,
-        answer_comparison(variants).settle_why([figure.name for figure in figures], INSTEAD),
+        answer_comparison(variants, missing_seeds).settle_why(
+            [figure.name for figure in figures], INSTEAD
+        ),
         figures,
         sections,
         section_method(list(zip(pooled, seeds, labels, strict=True))),
@@ -129,20 +132,24 @@ def _section_expectations(variants: Sequence[Variant], pooled: Sequence[Record])
     if is_brief:
         met = len(outcomes) - len(missed)
         ending = "; those missed:" if missed else "."
-        parts.append(text(f"Met in {met} of {len(outcomes)} cases over all seeds{ending}"))
+        so_far = next(filter(None, map(describe_so_far, runs)), "")
+        parts.append(text(f"Met in {met} of {len(outcomes)} cases over all seeds{so_far}{ending}"))
     listed = missed if is_brief else outcomes
     labels = [
         result.label + (f", seed {result.manifest['seed']}" if is_brief else "")
         for _, result in listed
     ]
     if listed:
-        parts.append(
-            Section("table", tabulate_expectations([outcome for outcome, _ in listed], labels))
+        table = tabulate_expectations(
+            [outcome for outcome, _ in listed], [run for _, run in listed], labels
         )
+        parts.append(Section("table", table))
     return [Section("sections", parts, "Expectations", anchor="expectations")]
 
 
-def _section_tier(tier: Tier, *, is_alone: bool, is_only: bool) -> list[Section]:
+def _section_tier(
+    tier: Tier, missing_seeds: MissingSeeds, *, is_alone: bool, is_only: bool
+) -> list[Section]:
     """Make the sections of a tier: how flows fared in words, then the figures; over all seeds."""
     variants = tier.present
     suffix = f", {tier.label}" if tier.label else ""
@@ -156,7 +163,11 @@ def _section_tier(tier: Tier, *, is_alone: bool, is_only: bool) -> list[Section]
         rows = compare_figures(variants)
         is_open = is_only and len(rows) <= MOST_OPEN
         sections.append(
-            fold(f"In figures{suffix}", tabulate_board(variants, rows), is_open=is_open)
+            fold(
+                f"In figures{suffix}",
+                tabulate_board(variants, rows, missing_seeds),
+                is_open=is_open,
+            )
         )
     return sections
 

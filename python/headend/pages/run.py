@@ -31,7 +31,7 @@ from headend.wording.flow_tables import (
 )
 from headend.wording.flows import describe_marks
 from headend.wording.real_flows import tabulate_real_flows
-from headend.wording.run import answer_run
+from headend.wording.run import answer_run, describe_so_far
 from headend.wording.table import Column, Table, make_table
 from headend.wording.trials import tabulate_trials
 from headend.wording.verdict import RunVerdict, judge
@@ -63,8 +63,8 @@ _OF_FILES = {
 
 def describe_run(result: Record, figures: Sequence[Figure]) -> Page:
     """Make the page of one run."""
-    verdict = judge(result)
-    tables = [Section("table", tabulate_expectations(result.expectations))]
+    verdict, outcomes = judge(result), result.expectations
+    tables = [Section("table", tabulate_expectations(outcomes, [result] * len(outcomes)))]
     open_loop = ", in open loop" if is_open_loop(result) else ""
     description = result.manifest["description"]
     real = _section_real(result)
@@ -99,8 +99,11 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> Page:
         [
             *describe_partial([result]),
             *(
-                (("Missed:", "strong"), f" {outcome.expected}, measured {outcome.measured_text}")
-                for outcome in result.expectations
+                (
+                    (f"Missed{describe_so_far(result)}:", "strong"),
+                    f" {outcome.expected}, measured {outcome.measured_text}",
+                )
+                for outcome in outcomes
                 if not outcome.met
             ),
         ],

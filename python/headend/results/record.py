@@ -344,5 +344,6 @@ def check_format(folder: Path) -> None:
     if manifest.get("format") != RESULT_FORMAT:
         raise OtherFormatError(
             f"{folder}: results of format {manifest.get('format')}; this headend reads"
-            f" {RESULT_FORMAT}"
+            f" {RESULT_FORMAT}; run it again with this headend, or read it with the headend that"
+            " wrote it"
         )

@@ -27,12 +27,14 @@ NEEDED = {
 class Verification:
     """How many folders and files were looked at, and a line for each that is damaged.
 
-    Finished points and pages count among the files.
+    Finished points and pages count among the files. Results of another format are not damaged, but
+    cannot be checked: ``other_formats`` has a line for each of their folders.
     """
 
     folders: int
     files: int
     damage: list[str]
+    other_formats: list[str]
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it."""
@@ -68,8 +70,14 @@ def verify(folder: str | Path) -> Verification:
     folders = sorted(_find_results(folder))
     if not folders:
         raise InputError(f"{folder}: no results are here (nothing below has a {MANIFEST})")
-    damage = [line for checked in folders for line in _check(checked)]
-    return Verification(len(folders), sum(map(_count, folders)), damage)
+    damage: list[str] = []
+    other_formats: list[str] = []
+    for checked in folders:
+        try:
+            damage += _check(checked)
+        except OtherFormatError as error:
+            other_formats.append(str(error))  # the rest is of other forms too
+    return Verification(len(folders), sum(map(_count, folders)), damage, other_formats)
 
 
 def _find_results(folder: Path) -> set[Path]:
@@ -93,14 +101,19 @@ def _count(folder: Path) -> int:
 
 
 def _check(folder: Path) -> Iterator[str]:
-    """Say what is wrong with one folder's own files."""
+    """Say what is wrong with one folder's own files.
+
+    Raises
+    ------
+    OtherFormatError
+        When the results are of another format.
+    """
     if (folder / MANIFEST).exists() or (folder / SEALS).exists():
         named: Path | None = None
         try:
             check_format(folder)
-        except OtherFormatError as error:
-            yield str(error)  # the rest is of other forms too
-            return
+        except OtherFormatError:
+            raise
         except InputError as error:
             yield str(error)
             named = folder / MANIFEST

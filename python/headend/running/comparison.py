@@ -68,7 +68,7 @@ class Comparison(Saved):
     @property
     def answer(self) -> Answer:
         """Which setting suits the people on the line: question, answer, matrix, and figure."""
-        return answer_comparison(self.variants)
+        return answer_comparison(self.variants, self.missing_seeds)
 
     def present(self) -> tuple[Answer, list[Figure]]:
         """Give the answer and all figures of its page."""

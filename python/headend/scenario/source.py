@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -422,12 +423,30 @@ def read_text(path: Path, what: str = "scenario") -> str:
 
 
 def _decode(content: bytes, shown_as: str, what: str) -> str:
+    if _is_utf_16(content):
+        raise InputError(f"{shown_as}: UTF-16; save it as UTF-8")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
             f"{shown_as}: not a text file (byte {error.start} is not UTF-8); a {what} is TOML"
         ) from error
+
+
+def _is_utf_16(content: bytes) -> bool:
+    r"""Say whether bytes look like UTF-16: by their mark, or since every other byte is zero.
+
+    Examples
+    --------
+    >>> [_is_utf_16("seed = 1".encode(code)) for code in ("utf-16", "utf-16-be", "utf-8")]
+    [True, True, False]
+    """
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return True
+    # Most characters at the beginning of a scenario are ASCII, and no text has a zero.
+    first = content[:64]
+    fewer, more = sorted((first[0::2].count(0), first[1::2].count(0)))
+    return fewer == 0 and more > len(first) // 4
 
 
 def is_sweep(text: str) -> bool:

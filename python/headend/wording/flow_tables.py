@@ -16,7 +16,7 @@ from headend.text.quantity import PER_CENT, Unit, choose_unit
 from headend.wording.emulation import list_timing
 from headend.wording.flows import describe_experience
 from headend.wording.low_latency import COLUMNS, explain_columns, write_flow
-from headend.wording.run import WAYS, WAYS_NOTE
+from headend.wording.run import WAYS, WAYS_NOTE, describe_so_far
 from headend.wording.table import Cell, Column, Row, Table, make_table
 
 if TYPE_CHECKING:
@@ -199,22 +199,27 @@ def _write_queue(
     )
 
 
-def tabulate_expectations(outcomes: Sequence[Outcome], labels: Sequence[str] = ()) -> Table:
+def tabulate_expectations(
+    outcomes: Sequence[Outcome], runs: Sequence[Record], labels: Sequence[str] = ()
+) -> Table:
     """Give a row for each expectation: whether it is met, and what was measured.
 
     Parameters
     ----------
     outcomes
         What became of each.
+    runs
+        The run of each.
     labels
-        The run of each, where there are several.
+        What to call the run of each, where there are several.
     """
     columns = (*([Column("")] if labels else []), Column("expected"), Column("measured"))
     rows = []
-    for outcome, label in zip(outcomes, labels or [""] * len(outcomes), strict=True):
+    named = labels or [""] * len(outcomes)
+    for outcome, run, label in zip(outcomes, runs, named, strict=True):
         grade, word = (Grade.GOOD, "met") if outcome.met else (Grade.BAD, "missed")
         texts = (Cell(outcome.expected), Cell(outcome.measured_text))
-        mark = Cell(grade=grade, word=word)
+        mark = Cell(grade=grade, word=f"{word}{describe_so_far(run)}")
         rows.append(Row(label, (mark, *texts)) if labels else Row(mark, texts))
     return Table(columns, tuple(rows), "run" if labels else "", look="stacked")
 

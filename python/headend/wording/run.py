@@ -71,6 +71,11 @@ def _advise(record: Record, remedy: Remedy | None) -> str:
     return f"{advise(replace(remedy, path=''))} {tried}" if is_explained else tried
 
 
+def describe_so_far(result: Record) -> str:
+    """Give the words to add to what is said of a run that was stopped before its end."""
+    return " so far" if result.is_partial else ""
+
+
 def ask_of_people(groups: Sequence[FlowGroup], queue: QueueState | None) -> str:
     """Write a question that names the flows on the line."""
     judged = sorted(group.label for group in groups if group.grades)
