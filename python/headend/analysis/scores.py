@@ -82,7 +82,7 @@ PROFILES: dict[str, Profile] = {
 LETTERS = ((5 * MS, "A+"), (30 * MS, "A"), (60 * MS, "B"), (200 * MS, "C"), (400 * MS, "D"))
 WORST_LETTER = "F"
 
-#: draft-ietf-ippm-responsiveness-09 §1.1: round trips a minute from which on responsiveness is of
+#: draft-ietf-ippm-responsiveness-09 §1.2: round trips a minute from which on responsiveness is of
 #: this class. "300 RPM or worse" is poor.
 RESPONSIVENESS = ((6000.0, "excellent"), (1000.0, "good"), (math.nextafter(300.0, 301.0), "fair"))
 WORST_RESPONSIVENESS = "poor"

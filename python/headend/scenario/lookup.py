@@ -472,6 +472,7 @@ def _write_measure(name: str) -> str:
             higher_is_better = metric.worse is min or metric.kind == "rate"
             bad = ("p5",) if higher_is_better else ("p95", "max")
             statistics = [statistic for statistic in bad if statistic in metric.statistics]
+            statistics = statistics or list(metric.statistics)
             written.append(".".join((subject, name, *statistics[:1])))
     return " or ".join(written)
 
