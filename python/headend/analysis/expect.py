@@ -15,6 +15,7 @@ which something held the sender back (``cwnd_limited``, ``rwnd_limited``, ``sndb
 ``app_limited``, ``recovery_limited``, ``pacing_limited``); and the counts of queue protection
 ``sanctioned`` and ``reordered``, which are 0 where there is none; and the measures its application
 reports, each with a statistic, such as ``mos.p5``: the engine declares them beside the application.
+Of one that measures round trips also ``qoo`` by a profile, and ``bloat`` (``analysis/scores.py``).
 Of a flow with a ``count`` also ``mean_goodput``, of a member, and ``jain_index``, over its members.
 Metrics of a queue: ``delay`` and ``backlog`` (with a statistic), ``utilisation``, ``discarded``,
 ``marked``, of a cell ``air``, and the MAC counters of a cable upstream: ``requests_contention``,
@@ -42,6 +43,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headend.analysis.round_trips import ROUND_TRIPS, explain_round_trips, list_real
+from headend.analysis.scores import read_scores
 from headend.engine.columns import OPTIONAL_TABLES, Lists, Tables
 from headend.engine.description import describe, find_application, name_measure
 from headend.engine.metrics import (
@@ -50,6 +52,7 @@ from headend.engine.metrics import (
     FLOW_METRICS,
     QUEUE_METRICS,
     RUN_METRICS,
+    SCORE_METRICS,
     Metric,
     list_measures,
 )
@@ -81,6 +84,8 @@ class Quantity:
         if self.table in OPTIONAL_TABLES:
             table = tables.get(self.table)
             return [0.0 if table is None else self._count(Lists.of(tables, self.table))]
+        if self.table == _SCORES:
+            return read_scores(tables, self.members, self.statistic)
         rows = Lists.of(tables, self.table)
         if self.table == "summary":
             return _finite(rows.list_numbers(self.metric))
@@ -154,6 +159,9 @@ class Quantity:
         return rows.list_numbers(metrics[self.metric].column.format(self.statistic))
 
 
+#: Stands for a table where a quantity is computed of several.
+_SCORES = "scores"
+
 _METRICS: dict[str, dict[str, Metric]] = {
     "queues": QUEUE_METRICS,
     "channels": CHANNEL_METRICS,
@@ -208,7 +216,7 @@ class Expectation:
     def _explain_missing(self, tables: Tables, *, is_open_loop: bool) -> str:
         """Say why the round trips of a real program were not measured; empty of all else."""
         for quantity in filter(None, (self.quantity, self.divisor)):
-            is_trip = quantity.table == "measures" and quantity.metric == ROUND_TRIPS
+            is_trip = quantity.metric == ROUND_TRIPS or quantity.table == _SCORES
             if is_trip and not quantity.read(tables):
                 for flow in list_real(tables, quantity.members):
                     return explain_round_trips(flow, tables, is_open_loop=is_open_loop)
@@ -322,7 +330,9 @@ def parse_quantity_name(text: str, vocabulary: Vocabulary) -> Quantity:
             text, subject, metric, metrics, has_channel=subject in vocabulary.channels
         )
     definition = metrics[metric]
-    if table == "flows" and metric not in FLOW_METRICS:
+    if metric in SCORE_METRICS:
+        table = _SCORES
+    elif table == "flows" and metric not in FLOW_METRICS:
         table = "measures"
         if metric not in list_measures():
             metric, direction = metric.removesuffix("_down"), "down"
@@ -452,7 +462,7 @@ def _list_measures(application: str, direction: str | None) -> dict[str, Metric]
             metrics[name] = metric
         if direction is None and "down" in directions:
             metrics[name_measure(name, "down")] = metric
-    return metrics
+    return metrics | SCORE_METRICS if ROUND_TRIPS in metrics else metrics
 
 
 def _split_subject(text: str, vocabulary: Vocabulary) -> tuple[str | None, list[str]]:

@@ -17,6 +17,7 @@ from headend.engine.metrics import (
     FLOW_METRICS,
     QUEUE_METRICS,
     RUN_METRICS,
+    SCORE_METRICS,
     Metric,
     list_measures,
 )
@@ -130,6 +131,7 @@ def describe_measure(row: Mapping[str, Any]) -> MeasureInfo:
         **RUN_METRICS,
         **QUEUE_METRICS,
         **FLOW_METRICS,
+        **SCORE_METRICS,
         **list_measures(),
     }
     # A word of a quantity may have the ending ``_down``.

@@ -215,6 +215,7 @@ def describe_result(result: Result) -> dict[str, object]:
     """Give a run as one JSON document: answer, verdict, tables of rows, expectations."""
     from headend.analysis.fairness import measure_fairness
     from headend.analysis.lateness import find_emulation
+    from headend.analysis.scores import score_flows
     from headend.scenario.modems import list_configured
     from headend.wording.run import answer_run
     from headend.wording.verdict import judge
@@ -241,6 +242,7 @@ def describe_result(result: Result) -> dict[str, object]:
         "channels": result.channels.to_dicts(),
         "collisions": result.collisions.to_dicts(),
         "measures": result.measures.to_dicts(),
+        "scores": [scores.to_dict() for scores in score_flows(result)],
         "fairness": [share.to_dict() for share in measure_fairness(result)],
         "summary": result.summary.to_dicts()[0],
         **{
@@ -372,10 +374,26 @@ def _print_all(result: Result, verdict: RunVerdict) -> None:
     for table in tabulate_aggregates(result, bottleneck):
         console.print(fit(console, draw(table)))
         print_sentence(console, table.note, "dim")
+    _print_scores(result)
     for note in verdict.notes:
         print_sentence(console, f"- {note}")
     print_real_in_full(result)
     console.print()
+
+
+def _print_scores(result: Result) -> None:
+    """Print the scores that people know from other tests, and what each means."""
+    from headend.cli.tables import draw, fit
+    from headend.wording.scores import TITLE, explain_scores, tabulate_scores
+
+    table = tabulate_scores(result)
+    if not table.rows:
+        return
+    console = make_output()
+    console.print(write_line((f"{TITLE}:", "bold")))
+    console.print(fit(console, draw(table)))
+    for line in explain_scores(result):
+        print_sentence(console, line, "dim")
 
 
 def _describe_partial(result: Result) -> str:

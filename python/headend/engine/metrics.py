@@ -95,6 +95,21 @@ FLOW_METRICS: dict[str, Metric] = {
     **_PROTECTION_METRICS,
 }
 
+#: The profiles by which round trips are scored; ``analysis/scores.py`` has their numbers.
+QOO_PROFILES = (
+    "web_browsing",
+    "video_streaming",
+    "video_conferencing",
+    "real_time_gaming",
+    "gaming",
+)
+
+#: Scores of a flow that measures round trips.
+SCORE_METRICS: dict[str, Metric] = {
+    "qoo": Metric("qoo", "number", QOO_PROFILES, range=(0.0, 100.0), higher_is_better=True),
+    "bloat": Metric("bloat", "time", higher_is_better=False),
+}
+
 
 @functools.cache
 def list_measures() -> dict[str, Metric]:
@@ -173,5 +188,5 @@ def find_metric(text: str) -> Metric | None:
     ('ratio', (1.0, 4.5), None)
     """
     words = text.split(".")
-    known = FLOW_METRICS | list_measures() | QUEUE_METRICS
+    known = FLOW_METRICS | list_measures() | QUEUE_METRICS | SCORE_METRICS
     return None if "count" in words else next((known[w] for w in words if w in known), None)

@@ -32,6 +32,7 @@ from headend.wording.flow_tables import (
 from headend.wording.flows import describe_marks
 from headend.wording.real_flows import tabulate_real_flows
 from headend.wording.run import answer_run, describe_so_far
+from headend.wording.scores import TITLE, explain_scores, tabulate_scores
 from headend.wording.table import Column, Table, make_table
 from headend.wording.trials import tabulate_trials
 from headend.wording.verdict import RunVerdict, judge
@@ -90,6 +91,7 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> Page:
             *real,
             *_section_trials(result),
             *section_tables(result, verdict, "Flows" if real else "People", is_folded=True),
+            *_section_scores(result),
             *([fold("Low latency", *aggregates, is_open=True)] if aggregates else []),
             fold("Notes on queues and channels", Section("list", verdict.notes)),
             *section_modem_files(result.manifest.get("modem_files", [])),
@@ -128,6 +130,14 @@ def _section_trials(result: Record) -> list[Section]:
     )
     table = Section("table", tabulate_trials(trials))
     return [Section("sections", [table, note], "What was tried")]
+
+
+def _section_scores(result: Record) -> list[Section]:
+    """Make the section of the scores of other tests; none where no flow has any."""
+    table = tabulate_scores(result)
+    if not table.rows:
+        return []
+    return [fold(TITLE, Section("table", table), Section("list", explain_scores(result)))]
 
 
 def describe_partial(results: Sequence[Record], *, is_named: bool = False) -> list[Line]:

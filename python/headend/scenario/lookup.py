@@ -21,6 +21,7 @@ from headend.engine.metrics import (
     FLOW_METRICS,
     QUEUE_METRICS,
     RUN_METRICS,
+    SCORE_METRICS,
     list_measure_names,
     list_measures,
 )
@@ -459,7 +460,7 @@ def _describe_how(kind: str, name: str) -> str:
 def _write_measure(name: str) -> str:
     """Write a measure as an expectation has it, with a statistic where it has one."""
     tables = (
-        ("FLOW", FLOW_METRICS | list_measures()),
+        ("FLOW", FLOW_METRICS | SCORE_METRICS | list_measures()),
         ("LINK.up", QUEUE_METRICS),
         ("LINK.up.channel", CHANNEL_METRICS),
         ("run", RUN_METRICS),
@@ -471,6 +472,7 @@ def _write_measure(name: str) -> str:
             higher_is_better = metric.worse is min or metric.kind == "rate"
             bad = ("p5",) if higher_is_better else ("p95", "max")
             statistics = [statistic for statistic in bad if statistic in metric.statistics]
+            statistics = statistics or list(metric.statistics)
             written.append(".".join((subject, name, *statistics[:1])))
     return " or ".join(written)
 
