@@ -341,7 +341,7 @@ def test_check_exits_with_1_for_errors_and_names_the_place() -> None:
     assert answer.exit_code == 1
     assert "TLV 24.35.2" in answer.stdout
     assert "TLV 7" in answer.stdout
-    assert answer.stdout.endswith("\n2 files: 2 with errors, 0 with warnings.\n")
+    assert answer.stdout.endswith("\n2 files: 2 with errors, 1 with warnings.\n")
     assert answer.stderr == ""
 
 
@@ -422,8 +422,22 @@ def test_show_says_nothing_of_a_modems_aqm_downstream() -> None:
     Path("both.cm").write_bytes(make_file(up, down))
     (shown,) = json.loads(call("show", "both.cm", "--json").stdout)
     told = [sentence.partition("; ")[2] for sentence in shown["delays"]]
-    assert told[0].startswith("a modem with DOCSIS-PIE")
+    assert told[0].startswith("DOCSIS-PIE aims at 10 ms")
     assert told[1] == ""
+    assert shown["supposed"] == "24.40 absent: docsis31 has DOCSIS-PIE on (10 ms)"
+
+
+def test_show_and_check_name_what_they_suppose_of_a_generation() -> None:
+    told = "24.40 absent: docsis30 has no AQM"
+    for command in ("show", "check"):
+        assert f"\n{told}.\n" in call(command, "modem.cm", "--preset", "docsis30").stdout
+        (one,) = json.loads(call(command, "modem.cm", "--preset", "docsis30", "--json").stdout)
+        assert one["supposed"] == told
+    fail_with(
+        "--preset: modems of docsis20 have neither Buffer Control nor AQM; expected docsis30 or"
+        " docsis31",
+        *("check", "modem.cm", "--preset", "docsis20"),
+    )
 
 
 def test_the_text_of_a_file_is_checked_shown_and_compared_too() -> None:

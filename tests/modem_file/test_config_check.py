@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from headend.modem_file import rules
-from headend.modem_file.check import check
+from headend.modem_file.check import check, suppose
 from headend.modem_file.document import read_document
 from headend.modem_file.finding import SEVERITIES, Finding
 from headend.modem_file.rules import integrity
@@ -120,12 +120,6 @@ FAULTS: dict[str, tuple[str, str, str | None, bytes]] = {
     ),
     "default of 68 that is long": (
         "buffer_long", "error", "68", build(u16(68, 1000), up=flow(24)),
-    ),
-    "full buffer of 100 to 250 ms where the file says nothing of AQM": (
-        "buffer_long", "note", "24.35.2", build(up=flow(24, buffer(250_000))),
-    ),
-    "default buffer at a high peak rate": (
-        "buffer_long", "note", "24.35.2", build(up=flow(24, u32(27, 40_000_000), u32(9, 50_000))),
     ),
     "buffer of 10 ms": (
         "buffer_short", "warning", "24.35.2", build(up=flow(24, buffer(12_500))),
@@ -512,7 +506,33 @@ def test_the_delay_at_the_peak_rate_is_told() -> None:
 
 def test_the_default_buffer_is_told_where_the_aqm_is_off() -> None:
     text = only(build(u8(76, 1), up=flow(24)), "aqm_off").text
-    assert "125000 B (the specification's default, as the file sets none), which is 100 ms" in text
+    assert "312500 B (docsis31's default, as the file sets none), which is 250 ms" in text
+
+
+def test_an_absent_aqm_is_that_of_the_generation() -> None:
+    silent, on = build(up=flow(24, buffer(312_500))), tlv(40, u8(1, 0))
+    explicit = build(up=flow(24, buffer(312_500), on))
+    # The same buffer has the same findings with DOCSIS-PIE by default and by the file.
+    assert check(silent, SECRET) == check(explicit, SECRET) == []
+    (old,) = check(silent, SECRET, preset="docsis30")
+    assert (old.rule, old.severity) == ("buffer_long", "error")
+    assert "Without AQM the packets of a call wait so long beside each upload." in old.text
+    assert suppose(silent) == "24.40 absent: docsis31 has DOCSIS-PIE on (10 ms)"
+    assert suppose(silent, "docsis30") == "24.40 absent: docsis30 has no AQM"
+    assert suppose(explicit) == ""
+
+
+def test_an_absent_buffer_is_that_of_the_generation() -> None:
+    bare = build(up=flow(24))
+    assert check(bare, SECRET) == []
+    assert suppose(bare).endswith("; 24.35 absent: docsis31 has a buffer of 250 ms")
+    (old,) = check(bare, SECRET, preset="docsis30")
+    assert (old.rule, old.severity, old.path) == ("buffer_long", "warning", "24.35.2")
+    assert "docsis30's default is 262144 B. When it is full, a packet waits 210 ms" in old.text
+    # Its bounds hold for the default too; TLV 68 is a default of the file.
+    most = build(up=flow(24, buffer(most=100_000)))
+    assert suppose(most) == "24.40 absent: docsis31 has DOCSIS-PIE on (10 ms)"
+    assert "24.35" not in suppose(build(u16(68, 50), up=flow(24)))
 
 
 def test_a_buffer_is_measured_at_the_rate_with_its_unit() -> None:

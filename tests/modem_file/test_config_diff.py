@@ -118,9 +118,8 @@ def test_an_aqm_that_goes_off_is_told_with_its_delay() -> None:
     ]
     texts = [change.text for change in settings(off, build())]
     assert texts[1] == (
-        "Upstream service flow 1: its AQM is no longer off: a modem with DOCSIS-PIE (3.1 and later)"
-        " keeps about 10 ms beside each upload, one without has the 50 ms of a full buffer of 62500"
-        " B."
+        "Upstream service flow 1: its AQM is no longer off: it aims at 10 ms beside each upload,"
+        " before the 50 ms of a full buffer of 62500 B."
     )
     texts = [change.text for change in settings(build(), build(u8(76, 1)))]
     assert any(
@@ -253,7 +252,9 @@ def test_a_file_at_a_glance() -> None:
     assert (row["aqm_state"], row["aqm_target_ns"]) == ("on", 10e6)
     assert seen.delays[0] == (
         "Upstream service flow 1: a full buffer of 62500 B delays by 50 ms at 10 Mbit/s, by 25 ms"
-        " at 20 Mbit/s while the burst lasts; its AQM keeps about 10 ms."
+        " at 20 Mbit/s while the burst lasts; DOCSIS-PIE aims at 10 ms, and drops nothing while"
+        " less than a third of the buffer (16.7 ms) is filled: senders such as BBR can stay above"
+        " 10 ms."
     )
     assert seen.classifiers == ("Upstream classifier 1: DSCP 46 (EF) → service flow 1",)
     assert "1 setting of vendor 00:00:10 (TLV 43)" in seen.others
@@ -262,7 +263,10 @@ def test_a_file_at_a_glance() -> None:
 
 def test_what_a_file_does_not_say_is_no_number() -> None:
     row = describe(build(up=flow(24)), SECRET).flows[0]
-    assert (row.buffer, row.delay, row.aqm) == ("125000 B (default)", "100 ms", "–")
+    assert (row.buffer, row.delay) == ("312500 B (default)", "250 ms")
+    assert row.aqm == "on, 10 ms (default)"
+    old = describe(build(up=flow(24)), SECRET, "docsis30").flows[0]
+    assert (old.buffer, old.delay, old.aqm) == ("262144 B (default)", "210 ms", "none (default)")
     down = describe(build()).flows[1]
     assert (down.buffer, down.delay, down.delay_ns) == ("–", "–", None)
 
@@ -271,7 +275,7 @@ def test_an_aqm_without_a_rate_is_told_without_a_number() -> None:
     off = build(up=flow(24, buffer(62_500), tlv(40, u8(1, 1)), rate=None))
     on = build(up=flow(24, buffer(62_500), tlv(40, u8(1, 0)), rate=None))
     assert settings(off, on)[1].text == (
-        "Upstream service flow 1: its AQM is no longer off: it keeps about 10 ms beside each"
+        "Upstream service flow 1: its AQM is no longer off: it aims at 10 ms beside each"
         " upload, before the delay of a full buffer, which the file does not say."
     )
 

@@ -148,3 +148,10 @@ def test_a_file_with_an_aggregate_runs(tmp_path: Path) -> None:
     assert low["discipline"] == "immediate_aqm"
     assert low["packets_dequeued"] > 0
     assert low["marked"] > 0
+
+
+def test_the_immediate_aqm_stands_in_the_table_where_the_file_says_nothing_of_it() -> None:
+    rows = {row.flow: row.aqm for row in describe(pair()).flows}
+    assert rows["up 2"] == "immediate, 1.16 ms (default)"
+    off = {row.flow: row.aqm for row in describe(pair(u8(91, 1))).flows}
+    assert off["up 2"] != rows["up 2"]

@@ -10,7 +10,7 @@ import click
 from click.exceptions import Exit
 
 from headend.cli.commands import Commands, argument
-from headend.cli.completers import complete_any_file
+from headend.cli.completers import complete_any_file, complete_presets
 from headend.cli.options import (
     allow_option,
     json_option,
@@ -29,7 +29,7 @@ from headend.cli.terminal import (
     print_text,
     quote_path,
 )
-from headend.errors import InputError
+from headend.errors import InputError, naming
 from headend.files import STANDARD_INPUT
 from headend.text.reveal import escape_in_json
 
@@ -74,6 +74,14 @@ def output_option(what: str) -> Callable[..., Any]:
     )
 
 
+preset_option = click.option(
+    "--preset",
+    metavar="NAME",
+    help="The generation of the modem, which decides its AQM and buffer where the file says"
+    " nothing: docsis31 (the default) or docsis30.",
+    shell_complete=complete_presets,
+)
+
 replace_option = click.option(
     "--force", help="Replace the file of -o where it is there already.", is_flag=True
 )
@@ -113,9 +121,14 @@ def app() -> None:
 )
 @secret_option
 @secret_file_option
+@preset_option
 @json_option
 def show(
-    files: tuple[str, ...], secret: str | None, secret_file: str | None, as_json: bool
+    files: tuple[str, ...],
+    secret: str | None,
+    secret_file: str | None,
+    preset: str | None,
+    as_json: bool,
 ) -> None:
     """Show what is in a modem's file: service flows, classifiers, and the delay of its buffers.
 
@@ -127,8 +140,8 @@ def show(
     from headend.cli.modem_file import print_overview
     from headend.modem_file.show import describe
 
-    key = _read_secret(secret, secret_file, files)
-    found = [(one.shown_as, describe(one.content, key)) for one in _read_all(files)]
+    own, key = _read_preset(preset), _read_secret(secret, secret_file, files)
+    found = [(one.shown_as, describe(one.content, key, own)) for one in _read_all(files)]
     if as_json:
         print_json([{"file": name, **overview.to_json()} for name, overview in found])
         return
@@ -244,11 +257,13 @@ def encode(
     is_flag=True,
 )
 @click.option("--strict", help="Exit with 1 for warnings too.", is_flag=True)
+@preset_option
 @json_option
 def check(
     files: tuple[str, ...],
     secret: str | None,
     secret_file: str | None,
+    preset: str | None,
     unsigned: bool,
     strict: bool,
     as_json: bool,
@@ -264,24 +279,31 @@ def check(
     """
     from headend.cli.modem_file import print_findings, print_sum
     from headend.modem_file.check import check as find_faults
+    from headend.modem_file.check import suppose
 
-    key = _read_secret(secret, secret_file, files)
+    own, key = _read_preset(preset), _read_secret(secret, secret_file, files)
+    read = _read_all(files)
     found = [
-        (one.shown_as, find_faults(one.content, key, is_unsigned=unsigned))
-        for one in _read_all(files)
+        (one.shown_as, find_faults(one.content, key, is_unsigned=unsigned, preset=own))
+        for one in read
     ]
+    supposed = [suppose(one.content, own) for one in read]
     if as_json:
         print_json(
             [
-                {"file": name, "findings": [finding.to_json() for finding in findings]}
-                for name, findings in found
+                {
+                    "file": name,
+                    "supposed": told,
+                    "findings": [finding.to_json() for finding in findings],
+                }
+                for (name, findings), told in zip(found, supposed, strict=True)
             ]
         )
     else:
-        for number, (name, findings) in enumerate(found):
+        for number, ((name, findings), told) in enumerate(zip(found, supposed, strict=True)):
             if number:
                 print_text("\n")
-            print_findings(name, findings)
+            print_findings(name, findings, told)
         if len(found) > 1:
             print_sum([findings for _, findings in found])
     counted = ("error", "warning") if strict else ("error",)
@@ -461,6 +483,14 @@ def _read_all(files: Sequence[str]) -> list[ModemFile]:
     if files.count(STANDARD_INPUT) > 1:
         raise InputError("-: given twice; standard input can be read once")
     return [read_any_form(file) for file in files]
+
+
+def _read_preset(name: str | None) -> str:
+    """Read the generation of the modem, by default the newest."""
+    from headend.modem_file.generation import PRESET, read_preset
+
+    with naming("--preset"):
+        return PRESET if name is None else read_preset(name)
 
 
 def _read_secret(text: str | None, file: str | None, sources: Sequence[str]) -> bytes | None:

@@ -44,18 +44,24 @@ def print_overview(name: str, overview: Overview) -> None:
     if overview.flows:
         console.print()
         console.print(fit(console, _draw_flows(overview.flows, [*HEADINGS.values()])))
+    _print_list(console, "", [f"{overview.supposed}."] if overview.supposed else [])
     _print_list(console, "", overview.delays)
     _print_list(console, "Low latency", overview.low_latency)
     _print_list(console, "Classifiers", overview.classifiers)
     _print_list(console, "Also in the file", overview.others)
 
 
-def print_findings(name: str, findings: Sequence[Finding]) -> None:
-    """Print what a check found: counts by severity, then each finding, its place and remedy."""
+def print_findings(name: str, findings: Sequence[Finding], supposed: str = "") -> None:
+    """Print what a check found: counts by severity, then each finding, its place and remedy.
+
+    Below the counts stands what the check supposes of what the file does not say.
+    """
     console = make_output()
     counts = {one: sum(found.severity == one for found in findings) for one in _SEVERITIES}
     told = [write_count(count, severity) for severity, count in counts.items() if count]
     console.print(write_line((name, "bold"), f": {join_names(told) or 'nothing found'}"))
+    if supposed:
+        print_sentence(console, f"{supposed}.")
     for finding in findings:
         sign, style = _SEVERITIES[finding.severity]
         place = f"  TLV {finding.path}" if finding.path else ""

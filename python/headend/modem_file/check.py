@@ -8,6 +8,7 @@ from itertools import islice
 
 from headend.modem_file.document import read_document
 from headend.modem_file.finding import SEVERITIES, Finding, Rule, list_rules
+from headend.modem_file.generation import PRESET
 from headend.modem_file.integrity import verify
 from headend.modem_file.rules import (
     aqm,
@@ -32,7 +33,13 @@ RULES = [
 MOST_TOLD = 100
 
 
-def check(data: bytes, secret: bytes | None = None, *, is_unsigned: bool = False) -> list[Finding]:
+def check(
+    data: bytes,
+    secret: bytes | None = None,
+    *,
+    is_unsigned: bool = False,
+    preset: str = PRESET,
+) -> list[Finding]:
     """Check a file.
 
     Parameters
@@ -43,6 +50,8 @@ def check(data: bytes, secret: bytes | None = None, *, is_unsigned: bool = False
         The secret of the CMTS; without it the CMTS MIC is not verified.
     is_unsigned
         Whether the file is signed later, so that absent MICs are no fault.
+    preset
+        The generation of the modem, which decides what it does where the file says nothing.
 
     Returns
     -------
@@ -51,7 +60,7 @@ def check(data: bytes, secret: bytes | None = None, *, is_unsigned: bool = False
         scheduling, classifiers and low latency.
     """
     document = read_document(data)
-    settings = read_settings(document)
+    settings = read_settings(document, preset)
     scopes = ["any", *(["signed"] if not is_unsigned else []), "modem"]
     found: list[Finding] = []
     for scope in scopes if document.is_modem else ["any"]:
@@ -65,6 +74,12 @@ def check(data: bytes, secret: bytes | None = None, *, is_unsigned: bool = False
         for finding in found
     ]
     return sorted(named, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def suppose(data: bytes, preset: str = PRESET) -> str:
+    """Say what the check supposes of AQM and buffer of which a file says nothing; or nothing."""
+    document = read_document(data)
+    return read_settings(document, preset).supposed if document.is_modem else ""
 
 
 def _apply(rule: Rule, settings: Settings) -> Iterator[Finding]:

@@ -261,12 +261,11 @@ def _describe_switched(was: ServiceFlow, now: ServiceFlow) -> Change:
             f" {write_time(was.aqm.target)}."
         )
         return Change("aqm", aqm.paths[0], text, "on", "off")
-    kept = f"keeps about {write_time(aqm.target)} beside each {load}"
-    keeps = (
-        f"it {kept}, before {full}"
-        if aqm.state == "on"
-        else f"a modem with DOCSIS-PIE (3.1 and later) {kept}, one without has {full}"
-    )
+    aim = f"aims at {write_time(aqm.target)} beside each {load}"
+    if aqm.runs:
+        keeps = f"it {aim}, before {full}"
+    else:  # the queue of a downstream flow is the CMTS's
+        keeps = f"a CMTS with AQM {aim}, one without has {full}"
     return Change("aqm", now.path, f"{name}: its AQM is no longer off: {keeps}.", "off", aqm.state)
 
 
@@ -583,7 +582,7 @@ def _describe_effect(was: Buffer | None, now: Buffer | None) -> str | None:
     before, after = write_time(was.delay), write_time(now.delay)
     if before == after:
         return None
-    default = "" if now.path else " (the specification's default)"
+    default = "" if now.path else f" ({now.default}'s default)"
     return (
         f"at {write_rate(now.rate)} a full buffer of {write_size(now.size)}{default} delays by"
         f" {after}, before by {before}"

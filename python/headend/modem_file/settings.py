@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from headend import _engine
 from headend.modem_file.classifying import Classifier
 from headend.modem_file.document import Document, Tlv
+from headend.modem_file.generation import PRESET, Generation, find_generation
 from headend.modem_file.words import DIRECTIONS, write_rate, write_size
 
 #: Service flows and aggregate service flows by their TLV.
@@ -87,13 +88,15 @@ class Buffer:
 
     #: In bytes.
     size: int
-    #: The TLV that sets its size; None where that is the specification's default.
+    #: The TLV that sets its size; None where that is a default.
     path: str | None
     #: The rate that empties it, and the one that does so while the burst lasts.
     rate: int | None
     peak: int | None
     delay: float | None
     peak_delay: float | None
+    #: Whose default its size is; empty where a TLV sets it.
+    default: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,8 @@ class Aqm:
     """The AQM of a service flow.
 
     It is ``off`` where the file turns it off, ``on`` where the file configures it or explicitly
-    leaves it on, ``unsaid`` where the file has nothing about it: a DOCSIS 3.1 modem then runs it,
-    an older one may have none.
+    leaves it on, ``unsaid`` where the file has nothing about it: ``runs`` then says what modems of
+    the generation do.
     """
 
     state: Literal["on", "off", "unsaid"]
@@ -112,6 +115,9 @@ class Aqm:
     is_immediate: bool
     #: The delay that it keeps: the latency target, or the maximum threshold of the immediate AQM.
     target: float
+    #: Whether the modem runs it. Of a downstream flow of which nothing is said nobody knows: its
+    #: queue is the CMTS's.
+    runs: bool
 
     @property
     def switches(self) -> str:
@@ -319,12 +325,29 @@ class Settings:
     """
 
     document: Document
+    generation: Generation
     flows: tuple[ServiceFlow, ...]
     aggregates: tuple[Aggregate, ...]
     classifiers: tuple[Classifier, ...]
     default_buffer: Setting | None
     upstream_aqm_disabled: Setting | None
     low_latency_disabled: Setting | None
+
+    @property
+    def absent(self) -> list[str]:
+        """The TLVs of which some upstream service flow has the generation's default."""
+        own = [flow for flow in self.upstream if not flow.is_unsolicited]
+        found = []
+        if any(flow.aqm.state == "unsaid" and not flow.aqm.is_immediate for flow in own):
+            found.append("24.40")
+        if any(flow.buffer and flow.buffer.default == self.generation.preset for flow in own):
+            found.append("24.35")
+        return found
+
+    @property
+    def supposed(self) -> str:
+        """What is supposed of an upstream service flow of which the file says nothing; or empty."""
+        return self.generation.describe_absent(self.absent)
 
     @property
     def bundles(self) -> tuple[ServiceFlow | Aggregate, ...]:
@@ -373,17 +396,30 @@ class Settings:
                 yield aggregate, flow
 
 
-def read_settings(document: Document) -> Settings:
-    """Read what a file sets of its line."""
+def read_settings(document: Document, preset: str = PRESET) -> Settings:
+    """Read what a file sets of its line, and what modems of a generation do about the rest."""
     found = json.loads(_engine.config_settings(document.content))
     tlvs = {tlv.path: tlv for tlv in document.tlvs}
+    generation = find_generation(preset)
 
     def read_switch(name: str) -> Setting | None:
         return Setting(*found[name]) if found[name] else None
 
+    joined = {place for own in found["aggregates"] for place in (own["low"], own["classic"])}
+    is_off = (read_switch("low_latency_disabled") or Setting(0, "")).value > 0
+    flows = [_read_flow(tlvs, own) for own in found["flows"]]
     return Settings(
         document,
-        tuple(_read_flow(tlvs, own) for own in found["flows"]),
+        generation,
+        tuple(
+            _suppose(
+                flow,
+                generation,
+                is_joined=place in joined and not is_off,
+                has_default=bool(found["default_buffer"]),
+            )
+            for place, flow in enumerate(flows)
+        ),
         tuple(_read_aggregate(tlvs, own) for own in found["aggregates"]),
         tuple(Classifier(tlv=tlvs[own["path"]], **own) for own in found["classifiers"]),
         read_switch("default_buffer"),
@@ -392,9 +428,49 @@ def read_settings(document: Document) -> Settings:
     )
 
 
+def _suppose(
+    flow: ServiceFlow, generation: Generation, *, is_joined: bool, has_default: bool
+) -> ServiceFlow:
+    """Give a flow the AQM and the buffer that modems have where the file says nothing.
+
+    The two flows of an aggregate with low latency (``is_joined``) have the specification's own
+    buffers; ``has_default`` says that the file has a default for all (TLV 68).
+    """
+    runs = flow.aqm.state == "on"
+    if flow.aqm.state == "unsaid":
+        is_upstream = flow.direction == "up" and not flow.is_unsolicited
+        runs = is_joined if flow.aqm.is_immediate else is_upstream and generation.has_aqm
+    buffer = flow.buffer
+    if flow.direction == "up" and not has_default:
+        buffer = _suppose_buffer(flow, None if is_joined else generation)
+    return replace(flow, aqm=replace(flow.aqm, runs=runs), buffer=buffer)
+
+
+def _suppose_buffer(flow: ServiceFlow, generation: Generation | None) -> Buffer | None:
+    buffer = flow.buffer
+    has_target = flow.target_buffer and flow.target_buffer.value
+    if buffer is None or has_target or not buffer.rate:
+        return buffer
+    if generation is None or flow.is_unsolicited:
+        return replace(buffer, default="" if buffer.path else "the specification")
+    size, path = generation.find_size(buffer.rate), None
+    for bound, choose in ((flow.maximum_buffer, min), (flow.minimum_buffer, max)):
+        if bound and bound.value and choose(bound.value, size) != size:
+            size, path = bound.value, bound.path
+    return Buffer(
+        size,
+        path,
+        buffer.rate,
+        buffer.peak,
+        size * 8e9 / buffer.rate,
+        size * 8e9 / buffer.peak if buffer.peak else None,
+        "" if path else generation.preset,
+    )
+
+
 def _read_flow(tlvs: Mapping[str, Tlv], own: dict[str, Any]) -> ServiceFlow:
     own["buffer"] = own["buffer"] and Buffer(**own["buffer"])
-    own["aqm"], own["ramp"] = Aqm(**own["aqm"]), Ramp(*own["ramp"])
+    own["aqm"], own["ramp"] = Aqm(**own["aqm"], runs=False), Ramp(*own["ramp"])
     return _read(ServiceFlow, tlvs, own)
 
 

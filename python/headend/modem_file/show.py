@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from headend.modem_file.document import END, PAD, Document, Tlv, read_document
+from headend.modem_file.generation import PRESET
 from headend.modem_file.integrity import Mic, verify
 from headend.modem_file.low_latency import describe_aggregate
 from headend.modem_file.settings import (
@@ -28,6 +29,9 @@ from headend.text.wording import capitalise, list_names, write_count
 
 #: The names of devices, by the kinds of files.
 KINDS = {"cable_modem": "cable modem", "mta": "telephone adapter (PacketCable MTA)"}
+
+#: DOCSIS-PIE drops only once its queue holds this share of the buffer (RFC 8034 §4).
+ACTIVATION = 3
 
 #: The most flows, aggregates, classifiers and other settings that are listed; a modem has 16 or 32
 #: upstream flows.
@@ -116,6 +120,8 @@ class Overview:
         A sentence for each service flow whose delay is known.
     low_latency
         Sentences for each aggregate with a low-latency flow: what its settings do.
+    supposed
+        What modems of the generation do where the file says nothing of AQM or buffer; or empty.
     classifiers
         A sentence for each classifier.
     others
@@ -132,6 +138,7 @@ class Overview:
     low_latency: tuple[str, ...]
     classifiers: tuple[str, ...]
     others: tuple[str, ...]
+    supposed: str = ""
 
     @property
     def mic_words(self) -> tuple[str, ...]:
@@ -143,7 +150,7 @@ class Overview:
         return {**asdict(self), "mics": [mic.to_json() for mic in self.mics]}
 
 
-def describe(data: bytes, secret: bytes | None = None) -> Overview:
+def describe(data: bytes, secret: bytes | None = None, preset: str = PRESET) -> Overview:
     """Describe a file.
 
     Parameters
@@ -152,9 +159,11 @@ def describe(data: bytes, secret: bytes | None = None) -> Overview:
         The bytes of the file. Any bytes can be described.
     secret
         The secret of the CMTS; without it the CMTS MIC is not verified.
+    preset
+        The generation of the modem, which decides what it does where the file says nothing.
     """
     document = read_document(data)
-    settings = read_settings(document)
+    settings = read_settings(document, preset)
     flows = settings.flows[:MOST_LISTED]
     aggregates = settings.aggregates[:MOST_LISTED]
     classifiers = settings.classifiers[:MOST_LISTED]
@@ -170,6 +179,7 @@ def describe(data: bytes, secret: bytes | None = None) -> Overview:
         low_latency=tuple(f"{capitalise(one.name)}: {told}" for one, told in low_latency if told),
         classifiers=tuple(f"{capitalise(one.name)}: {one.describe()}" for one in classifiers),
         others=(*_describe_rest(settings), *islice(_describe_others(document), MOST_LISTED)),
+        supposed=settings.supposed,
     )
 
 
@@ -190,7 +200,7 @@ def describe_delay(flow: ServiceFlow) -> str | None:
     buffer, aqm = flow.buffer, flow.aqm
     if buffer is None or buffer.delay is None or buffer.rate is None or flow.is_unsolicited:
         return None
-    chosen = "" if buffer.path else " (the specification's default, as the file sets none)"
+    chosen = "" if buffer.path else f" ({buffer.default}'s default, as the file sets none)"
     told = (
         f"{capitalise(flow.name)}: a full buffer of {write_size(buffer.size)}{chosen} delays by"
         f" {write_time(buffer.delay)} at {write_rate(buffer.rate)}"
@@ -199,30 +209,50 @@ def describe_delay(flow: ServiceFlow) -> str | None:
         peak = write_rate(buffer.peak)
         told += f", by {write_time(buffer.peak_delay)} at {peak} while the burst lasts"
     # The queue of a downstream flow is in the CMTS, of which the file says nothing more.
-    if aqm.state == "unsaid" and flow.direction == "down":
+    if aqm.state == "unsaid" and not aqm.runs and flow.direction == "down":
         return f"{told}."
-    kept = f"keeps about {write_time(aqm.target)}"
     if aqm.state == "off":
         effect = f"the AQM is off ({aqm.switches}), so each long transfer brings that delay"
+    elif not aqm.runs:
+        effect = "without AQM each long transfer brings that delay"
     elif aqm.is_immediate:
         effect = f"its immediate AQM marks every packet above {write_time(aqm.target)}"
-    elif aqm.state == "on":
-        effect = f"its AQM {kept}"
+    elif flow.direction == "down":
+        effect = f"its AQM aims at {write_time(aqm.target)}"
     else:
-        effect = f"a modem with DOCSIS-PIE (3.1 and later) {kept}, one without has that delay"
+        effect = describe_effect(aqm.target, buffer.delay)
     return f"{told}; {effect}."
+
+
+def describe_effect(target: float, full: float) -> str:
+    """Say which delay DOCSIS-PIE aims at, and when it does not act.
+
+    Examples
+    --------
+    >>> describe_effect(10e6, 250e6)
+    'DOCSIS-PIE aims at 10 ms, and drops nothing while less than a third of the buffer (83.3 ms) is
+    filled: senders such as BBR can stay above 10 ms'
+    """
+    third, aim = full / ACTIVATION, write_time(target)
+    text = (
+        f"DOCSIS-PIE aims at {aim}, and drops nothing while less than a third of the buffer"
+        f" ({write_time(third)}) is filled"
+    )
+    return f"{text}: senders such as BBR can stay above {aim}" if third > target else text
 
 
 def _draw_flow(flow: ServiceFlow) -> FlowRow:
     buffer, aqm = flow.buffer, flow.aqm
-    default = "" if buffer and buffer.path else " (default)"
     kept = "immediate" if aqm.is_immediate else "on"
-    states = {"off": "off", "unsaid": "–", "on": f"{kept}, {write_time(aqm.target)}"}
+    default = " (default)" if aqm.state == "unsaid" else ""
+    state = f"{kept}, {write_time(aqm.target)}{default}" if aqm.runs else aqm.state
+    if state == "unsaid":  # the queue of a downstream flow is the CMTS's
+        state = "none (default)" if flow.direction == "up" and not flow.is_unsolicited else "–"
     row = _draw_bundle(flow)
     if buffer:
         row = replace(
             row,
-            buffer=f"{write_size(buffer.size)}{default}",
+            buffer=f"{write_size(buffer.size)}{'' if buffer.path else ' (default)'}",
             delay="–" if buffer.delay is None else write_time(buffer.delay),
             buffer_bytes=buffer.size,
             buffer_path=buffer.path,
@@ -231,7 +261,7 @@ def _draw_flow(flow: ServiceFlow) -> FlowRow:
     return replace(
         row,
         scheduling=_scheduling(flow),
-        aqm=states[aqm.state],
+        aqm=state,
         aqm_state=aqm.state,
         aqm_target_ns=aqm.target,
     )

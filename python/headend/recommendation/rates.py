@@ -8,17 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from headend.errors import InputError, naming, suggest
+from headend.errors import InputError, naming
 from headend.recommendation.tier import LINE, Tier
 from headend.results.folder import name_folders
 from headend.scenario.source import read_scenario
 from headend.text.quantity import UNITS, format_quantity, parse_quantity
-
-#: The generation of modems where nobody says.
-PRESET = "docsis31"
-
-#: The first generation whose modems have Buffer Control.
-_FIRST = "docsis30"
 
 #: No tier is slower, in bit/s.
 LEAST_RATE = 64e3
@@ -39,45 +33,6 @@ _BIT_RATE = re.compile(r"(?<=\d)\s*([kMG]?)bit/s")
 
 #: The engine's warning of a rate that the channel has not got.
 _CARRIES = re.compile(rf"link\.{LINE}\.docsis\.(\w+)\.rate is .*, and the channel carries ([^:]+):")
-
-
-def read_preset(name: object) -> str:
-    """Give the generation of modems that a word names.
-
-    Raises
-    ------
-    InputError
-        For a word that names none, and for a generation without Buffer Control; without saying
-        where it is written.
-
-    Examples
-    --------
-    >>> read_preset("docsis20")
-    Traceback (most recent call last):
-    ...
-    headend.errors.InputError: modems of docsis20 have neither Buffer Control nor AQM; expected
-    docsis30 or docsis31
-    """
-    known = _list_presets()
-    able = known[known.index(_FIRST) :]
-    expected = " or ".join(able)
-    if not isinstance(name, str) or name not in known:
-        found = json.dumps(name, default=str)
-        raise InputError(f"expected {expected}, found {found}{suggest(str(name), able)}")
-    if name not in able:
-        raise InputError(
-            f"modems of {name} have neither Buffer Control nor AQM; expected {expected}"
-        )
-    return name
-
-
-@functools.cache
-def _list_presets() -> tuple[str, ...]:
-    """List the generations of modems that the engine knows, the oldest first."""
-    from headend import _engine
-
-    forms = json.loads(_engine.schema())["$defs"]["Preset"]["oneOf"]
-    return tuple(form["const"] for form in forms)
 
 
 @functools.cache

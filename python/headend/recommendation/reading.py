@@ -14,6 +14,7 @@ from headend.design.reading import show_value
 from headend.design.seeds import choose_seeds
 from headend.errors import InputError, naming, suggest, take_path
 from headend.files import read_bytes
+from headend.modem_file.generation import PRESET, read_preset
 from headend.modem_file.reading import is_text
 from headend.recommendation.candidate import CHOOSABLE, Feature
 from headend.recommendation.conditions import (
@@ -30,7 +31,7 @@ from headend.recommendation.people import (
     read_tables,
     read_traffic,
 )
-from headend.recommendation.rates import PRESET, make_tiers, read_preset, shorten_rate
+from headend.recommendation.rates import make_tiers, shorten_rate
 from headend.recommendation.request import SEEDS, Request
 from headend.recommendation.tier import LINE, Tier
 from headend.recommendation.tiers_file import TiersFile, is_tiers, read_tiers_file

@@ -30,15 +30,10 @@ from typing import Any
 from headend.design.place import add_line, read_toml
 from headend.design.reading import refuse_unknown, show_value
 from headend.errors import InputError, find_near, naming, suggest
+from headend.modem_file.generation import PRESET, read_preset
 from headend.recommendation.line import load_line, read_modem_tier, split_line
 from headend.recommendation.people import TABLES
-from headend.recommendation.rates import (
-    PRESET,
-    read_preset,
-    read_rate,
-    suppose_downstream,
-    write_rate,
-)
+from headend.recommendation.rates import read_rate, suppose_downstream, write_rate
 from headend.recommendation.tier import LINE, Tier, copy_tables
 from headend.scenario.file_access import FileAccess
 from headend.text.reveal import reveal_line

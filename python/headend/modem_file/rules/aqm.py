@@ -64,8 +64,7 @@ def switches_contradict(settings: Settings) -> Iterator[Found]:
 def acts_too_late_or_never(flow: ServiceFlow) -> Iterator[Found]:
     """Compare a third of the buffer, from which on DOCSIS-PIE acts, with its target."""
     aqm, buffer = flow.aqm, flow.buffer
-    # Where the file has nothing about AQM, only the rules on buffers apply.
-    is_pie = aqm.state == "on" and not aqm.is_immediate
+    is_pie = aqm.runs and not aqm.is_immediate
     if not is_pie or flow.is_unsolicited or flow.direction != "up":
         return
     if buffer is None or buffer.path is None or not buffer.rate or buffer.delay is None:
@@ -195,7 +194,7 @@ def _describe_cost(flow: ServiceFlow) -> str:
     load, buffer, kept = flow.load, flow.buffer, write_time(flow.aqm.target)
     if buffer is None or buffer.delay is None:
         return f"The delay beside each {load} is that of a full buffer, in place of about {kept}."
-    chosen = "" if buffer.path else " (the specification's default, as the file sets none)"
+    chosen = "" if buffer.path else f" ({buffer.default}'s default, as the file sets none)"
     return (
         f"Beside each {load} every packet waits for a full buffer of"
         f" {write_size(buffer.size)}{chosen}, which is {write_time(buffer.delay)} at"

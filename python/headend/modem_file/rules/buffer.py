@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headend.modem_file.finding import Found, Severity, find_delay, find_size, rule
-from headend.modem_file.settings import Aqm, Buffer, ServiceFlow, Settings
+from headend.modem_file.settings import Buffer, ServiceFlow, Settings
 from headend.modem_file.words import write_rate, write_size, write_time
 
 #: A full buffer that delays by more is an error with any AQM: DOCSIS-PIE acts from a third of the
 #: buffer on (RFC 8034 §4). 250 ms is the largest default buffer of the sources (the AQM paper, §9).
 TOO_LONG = 250e6
-#: Without an AQM the full buffer is the delay of every upload. 100 ms is the specification's
-#: default buffer; a call is good up to 150 ms from mouth to ear (ITU-T G.114), of which 100 ms
-#: leave 50 ms to the rest of the way.
+#: Without an AQM the full buffer is the delay of every upload. A call is good up to 150 ms from
+#: mouth to ear (ITU-T G.114), of which 100 ms leave 50 ms to the rest of the way.
 LONG = 100e6
 
 #: The delay of the buffer that findings advise. The targets of the Buffer Control guideline (Table
@@ -92,8 +91,7 @@ def buffer_is_long(flow: ServiceFlow) -> Iterator[Found]:
     buffer = flow.buffer
     if buffer is None or buffer.rate is None or buffer.delay is None or flow.is_unsolicited:
         return
-    aqm = flow.aqm
-    severity = _weigh(buffer.delay, buffer, aqm)
+    severity = _weigh(buffer.delay, flow, buffer)
     if severity is None:
         return
     path = buffer.path or f"{flow.path}.35.2"
@@ -101,7 +99,7 @@ def buffer_is_long(flow: ServiceFlow) -> Iterator[Found]:
         path,
         " ".join(
             (
-                _describe_size(flow, buffer, is_low_latency=flow.is_low_latency),
+                _describe_size(flow, buffer),
                 _describe_delay(buffer),
                 _describe_cost(flow),
             )
@@ -176,26 +174,25 @@ def default_has_no_use(settings: Settings) -> Iterator[Found]:
         )
 
 
-def _weigh(delay: float, buffer: Buffer, aqm: Aqm) -> Severity | None:
-    """Give the severity of a delay; None where it is no finding."""
-    if aqm.state == "off":
-        return "error" if delay > LONG else None
-    if delay > TOO_LONG:
-        return "error" if buffer.path else "note"
-    return "note" if aqm.state == "unsaid" and delay > LONG and buffer.path else None
+def _weigh(delay: float, flow: ServiceFlow, buffer: Buffer) -> Severity | None:
+    """Give the severity of a delay; None where it is no finding.
+
+    What the modem does where the file says nothing counts as what the file says; a default buffer
+    beside no AQM by default is nobody's mistake, and a warning.
+    """
+    if flow.aqm.runs or flow.direction == "down" and flow.aqm.state == "unsaid":
+        return "error" if delay > TOO_LONG and buffer.path else None
+    if delay <= LONG:
+        return None
+    return "error" if buffer.path or flow.aqm.state == "off" else "warning"
 
 
-def _describe_size(flow: ServiceFlow, buffer: Buffer, *, is_low_latency: bool) -> str:
+def _describe_size(flow: ServiceFlow, buffer: Buffer) -> str:
     size = write_size(buffer.size)
     if buffer.path is None:
-        how = (
-            "10 ms at the rate of its aggregate, and 40000 B at least"
-            if is_low_latency
-            else "100 ms at the larger of its sustained and its peak rate"
-        )
         return (
-            f"The file sets no target buffer for the {flow.name}; the specification's default is"
-            f" {size} ({how})."
+            f"The file sets no target buffer for the {flow.name}; {buffer.default}'s default is"
+            f" {size}."
         )
     if buffer.path.startswith("68"):
         return f"The default target buffer (TLV 68) makes the buffer of the {flow.name} {size}."
@@ -227,12 +224,12 @@ def _describe_cost(flow: ServiceFlow) -> str:
         )
     if flow.direction == "down":
         return f"Unless the CMTS has an AQM, the packets of a call wait so long beside each {load}."
-    late = f"DOCSIS-PIE keeps {kept}, but acts only from a third of the buffer on"
-    if aqm.state == "unsaid":
-        return (
-            f"In a modem without AQM the packets of a call wait so long beside each {load}; {late}."
-        )
-    return f"{late}: a call suffers at the start of each {load}."
+    if not aqm.runs:
+        return f"Without AQM the packets of a call wait so long beside each {load}."
+    return (
+        f"DOCSIS-PIE aims at {kept}, but acts only from a third of the buffer on: a call suffers at"
+        f" the start of each {load}."
+    )
 
 
 def _advise(flow: ServiceFlow, buffer: Buffer) -> str:
