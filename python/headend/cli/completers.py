@@ -67,6 +67,13 @@ def complete_traffic(_: click.Context, __: click.Parameter, typed: str) -> list[
     return [*_complete_list(KNOWN, typed), *scenarios]
 
 
+def complete_senders(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Complete the congestion control of a sender; in a list, its last word."""
+    from headend.engine.vocabulary import list_choices
+
+    return _complete_list([choice.name for choice in list_choices("congestion")], typed)
+
+
 def complete_words(*words: str) -> Callable[..., list[CompletionItem]]:
     """Give the completion of some words."""
     return lambda _, __, typed: _offer(words, typed)

@@ -16,6 +16,7 @@ from headend.cli.completers import (
     complete_features,
     complete_folders,
     complete_presets,
+    complete_senders,
     complete_sites,
     complete_traffic,
 )
@@ -50,8 +51,8 @@ EXAMPLE = 'headend recommend --upstream "10 Mbit/s"'
 
 #: Options that only a run can have, and not the results of one.
 FOR_RUNS = (
-    *("upstream", "downstream", "preset", "traffic", "rtt", "may_set", "seeds", "settings"),
-    *("allow_files", "scheduler", "memory", "out"),
+    *("upstream", "downstream", "preset", "traffic", "rtt", "senders", "may_set", "seeds"),
+    *("settings", "allow_files", "scheduler", "memory", "out"),
 )
 
 #: What can stand in place of SOURCE.
@@ -60,7 +61,7 @@ EXPECTED = "a file of tiers, modems' configuration files, or a results folder of
 #: Headings of the help, and the options below them.
 HEADINGS = {
     "The tiers": ("--upstream", "--downstream", "--preset"),
-    "The people on the line": ("--traffic", "--rtt"),
+    "The people on the line": ("--traffic", "--senders", "--rtt"),
     "What is recommended": ("--may-set", "--expect", "--prefer"),
     "How it is run": ("--seeds", "--set", "--allow-files", "--scheduler", "--memory"),
     "What is written": (
@@ -118,6 +119,15 @@ HEADINGS = {
     ' to 100 ms", or the sites of'
     " CM-GL-Buffer, Appendix I: all, boston, louisville or philadelphia. By default 46.9 ms.",
     shell_complete=complete_sites,
+)
+@click.option(
+    "--senders",
+    metavar="LIST",
+    help="Who sends the uploads: congestion controls, each with a number of connections where it is"
+    ' not one, such as "cubic, 10 bbr3". Every condition must hold with each of them. By default'
+    ' "cubic, 10 cubic, bbr3, 10 bbr3".',
+    multiple=True,
+    shell_complete=complete_senders,
 )
 @click.option(
     "--may-set",
@@ -196,9 +206,9 @@ def recommend(
 ) -> None:
     """Recommend a buffer, an AQM or low latency for service tiers, and write it to modems' files.
 
-    Buffers, AQM targets and low latency are tried for each tier, with several seeds. A setting is
-    recommended only if every condition holds; where none does, the nearest one is named, and by how
-    much it misses.
+    Buffers, AQM targets and low latency are tried for each tier, with several senders and seeds. A
+    setting is recommended only if every condition holds with every sender; where none does, the
+    nearest one is named, and by how much it misses.
 
         headend recommend --upstream "10 Mbit/s" --downstream "100 Mbit/s"
         headend recommend --upstream "5 Mbit/s" --upstream "35 Mbit/s" --may-set aqm --seeds 10

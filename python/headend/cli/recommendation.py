@@ -28,7 +28,7 @@ from headend.cli.terminal import (
 from headend.recommendation.page import tabulate_settings
 from headend.recommendation.sentences import describe_tier
 from headend.recommendation.writing import describe_default, list_tlvs
-from headend.text.wording import join_names
+from headend.text.wording import join_names, write_count
 
 if TYPE_CHECKING:
     from headend.analysis.criteria import Condition
@@ -76,6 +76,11 @@ def print_recommendation(
     hint = "" if full else "; --full prints every setting"
     total = result.design.count_points()
     console.print(write_line(f"{total - failed} of {total} points{failures}{hint}"))
+    if number := len(result.request.senders):
+        settings = len({own.factor_labels[:2] for own in result.design.settings})
+        senders = write_count(number, "sender")
+        seeds = write_count(len(result.request.seeds), "seed")
+        console.print(write_line(f"{write_count(settings, 'setting')} × {senders} × {seeds}"))
     if result.notes:
         console.print()
         print_first_warnings(result.notes, "the manifest")
@@ -162,8 +167,8 @@ def describe_recommendation(
         ],
         "warnings": list(result.notes),
         "failures": [
-            {"tier": tier, "choice": choice, "seed": seed, "error": reason}
-            for (tier, choice, seed), reason in result.failures.items()
+            {**dict(zip((*result.design.names, "seed"), place, strict=True)), "error": reason}
+            for place, reason in result.failures.items()
         ],
     }
 
@@ -193,6 +198,7 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
         "upstream_bps": decision.tier.upstream,
         "downstream_bps": decision.tier.downstream,
         "wish": wish.to_dict(),
+        "senders": [str(own) for own in decision.senders],
         "recommended": recommended,
         "nearest": nearest,
         "sentences": list(describe_tier(decision)),
@@ -211,6 +217,9 @@ def _describe_candidate(decision: Decision, setting: int) -> dict[str, Any]:
         "feature": str(candidate.feature),
         "can_be_set": candidate.is_settable,
         "standing": str(decision.standings.get(setting, Feasibility.MISSING)),
+        "standing_by_sender": {
+            str(sender): str(standings[setting]) for sender, standings in decision.by_sender.items()
+        },
         "values": {
             term.text: value
             for term in decision.criteria.terms
@@ -226,7 +235,9 @@ def _describe_value(decision: Decision, term: str, setting: int) -> dict[str, An
     if own is None:
         return {}
     unit = BASE_UNITS[measured.info.kind]
-    return {"mean": own.mean, "low": own.low, "high": own.high, "unit": unit}
+    found: dict[str, Any] = {"mean": own.mean, "low": own.low, "high": own.high, "unit": unit}
+    sender = decision.find_sender(term, setting)
+    return {**found, "sender": str(sender)} if sender else found
 
 
 def _describe_condition(decision: Decision, condition: Condition, setting: int) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Decides what a tier shall have: the best candidate of each feature, and the recommended one.
 
-A candidate is recommended only if every condition holds over the whole 95 % interval of its mean.
+A candidate is recommended only if every condition holds over the whole 95 % interval of its mean,
+with each sender; each quantity is that of the sender with which it is worst.
 Of these it is the one with the best objective; of those whose means are as good
 (`headend.analysis.ties.find_tie`: within 5 %), the one with the least to set, unless another of
 them is clearly better for somebody and clearly worse for nobody. Others whose difference from the
@@ -13,14 +14,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from headend.analysis.criteria import Condition, Criteria
-from headend.analysis.measures import MeasureValues, measure_terms
+from headend.analysis.measures import MeasureValues
 from headend.analysis.ranking import Choice, Evaluation, Feasibility, Policy, evaluate, rank
 from headend.recommendation.candidate import Candidate, Feature
+from headend.recommendation.sender import Sender
 from headend.recommendation.tier import Tier
+from headend.recommendation.worst import measure_worst, split_senders
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,16 +50,29 @@ class Decision(Evaluation):
         The people's own conditions and objective, also where others were asked for.
     seeds
         How many were run.
+    senders
+        With which every setting was tried; empty where all uploads are as they are.
+    sources
+        The sender with which a term is worst in a setting; empty where there is one.
+    by_sender
+        The feasibility of every setting with each sender.
     """
 
     tier: Tier
     candidates: tuple[Candidate, ...]
     demands: Criteria
     seeds: int
+    senders: tuple[Sender, ...] = ()
+    sources: Mapping[str, Mapping[int, Sender]] = field(default_factory=dict)
+    by_sender: Mapping[Sender, Mapping[int, Feasibility]] = field(default_factory=dict)
 
     def find(self, setting: int) -> Candidate:
         """Give the candidate of a setting."""
         return self.candidates[setting - 1]
+
+    def find_sender(self, term: str, setting: int) -> Sender | None:
+        """Give the sender with which a term is worst in a setting; None where there is one."""
+        return self.sources.get(term, {}).get(setting)
 
     # Which setting is chosen.
 
@@ -255,6 +271,7 @@ def decide(
     criteria: Criteria,
     seeds: Sequence[int],
     demands: Criteria | None = None,
+    senders: Sequence[Sender] = (),
 ) -> Decision:
     """Decide what a tier shall have.
 
@@ -270,24 +287,39 @@ def decide(
         Which were run.
     demands
         The people's own conditions and objective.
+    senders
+        Which were tried, if the table has a column of them.
     """
     demands = demands or Criteria()
     known = set() if table.is_empty() else set(table["measure"])
     felt = [term for term in demands.terms if term.text in known][:MOST_DEMANDS]
-    terms = measure_terms(table, [*felt, *criteria.terms])
+    worst = measure_worst(table, [*felt, *criteria.terms], senders, (criteria, demands))
     asked = {name for term in (*demands.terms, *criteria.terms) for name in term.measures}
-    done: set[int] = set()
-    if not table.is_empty():
-        rows = table.drop_nulls("value")
+
+    def list_done(rows: pl.DataFrame) -> set[int]:
+        if rows.is_empty():
+            return set()
+        rows = rows.drop_nulls("value")
         rows = rows.filter(rows["error"].is_null() & rows["value"].is_finite())
         if demands:  # without any, whatever was measured counts
             rows = rows.filter(rows["measure"].is_in(list(asked)))
-        done = set(rows["setting"])
+        return set(rows["setting"])
+
     settings = range(1, len(candidates) + 1)
+    done = {own: list_done(rows) for own, rows in split_senders(table, senders).items()}
+    by_sender = {
+        own: evaluate(criteria, terms, settings, done[own]).standings
+        for own, terms in worst.by_sender.items()
+    }
+    # A setting has a result if it has one with each sender.
+    whole = set.intersection(*done.values()) if done else list_done(table)
     return Decision(
-        **vars(evaluate(criteria, terms, settings, done)),
+        **vars(evaluate(criteria, worst.terms, settings, whole)),
         tier=tier,
         candidates=tuple(candidates),
         demands=demands,
         seeds=len(seeds),
+        senders=tuple(senders),
+        sources=worst.sources,
+        by_sender=by_sender,
     )

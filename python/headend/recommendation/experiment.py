@@ -50,6 +50,7 @@ def recommend(
     may_set: str | Sequence[str] = (),
     expect: str | Sequence[str] = (),
     prefer: str | None = None,
+    senders: str | Sequence[str] = (),
     seeds: int | Sequence[int] | None = None,
     set: Mapping[str, Any] | Sequence[tuple[str, str]] = (),  # noqa: A002 - the word of the command line
     out: str | Path | None = None,
@@ -87,6 +88,10 @@ def recommend(
         line's rate; by default that each of the people is served well.
     prefer
         What there should be most or least of, such as ``"most upload.goodput"``.
+    senders
+        Who sends the uploads, such as ``"cubic, 10 bbr3"``: congestion controls with numbers of
+        connections. Conditions must hold with each. By default CUBIC and BBR version 3, with one
+        and with ten connections.
     seeds
         How many, or which; more of them narrow the intervals.
     set
@@ -141,6 +146,7 @@ def recommend(
         may_set=_list("may_set", may_set),
         expect=_list("expect", expect),
         prefer=prefer,
+        senders=_list("senders", senders),
         seeds=seeds,
         overrides=tuple(write_overrides(set)),
         allow_files=allow_files,
@@ -209,20 +215,25 @@ def prepare_tier(request: Request, tier: Tier, allowance: Allowance | None = Non
         Where none of them can be run, and for a condition that cannot be asked.
     """
     candidates = tuple(request.list_candidates(tier))
-    texts = [request.read_text(tier, candidate) for candidate in candidates]
+    cases = [(candidate, sender) for candidate in candidates for sender in request.cases]
+    texts = [request.read_text(tier, *case) for case in cases]
     loaded = [
         _attempt(lambda own: Vocabulary.from_scenario(own.load(request.overrides).scenario), text)
         for text in texts
     ]
-    known = [own for own in loaded if isinstance(own, Vocabulary)]
     _refuse_all(loaded)
-    wish = read_tier_wish(request, tier, known)
+    # What can be asked does not depend on how many connections an upload has.
+    asked, others = (
+        [own for own in part if isinstance(own, Vocabulary)]
+        for part in (loaded[:: len(request.cases)], loaded)
+    )
+    wish = read_tier_wish(request, tier, asked or others)
     points: list[tuple[Mapping[str, Any], Job | Failure]] = []
     made: list[Kept] = []
-    for number, (candidate, text, own) in enumerate(
-        zip(candidates, texts, loaded, strict=True), start=1
-    ):
+    for at, ((candidate, sender), text, own) in enumerate(zip(cases, texts, loaded, strict=True)):
+        number = at // len(request.cases) + 1
         place = {"tier": tier.name, "setting": number, "choice": candidate.label}
+        place |= {"sender": str(sender)} if sender else {}
         for seed in request.seeds:
             item: Job | Failure = (
                 own

@@ -21,6 +21,8 @@ from headend.scenario.source import QUEUE_ALIAS, Overrides, read_scenario, write
 def write_scenario_file(request: Request, decision: Decision) -> str:
     """Write the scenario of a tier's chosen setting, with what must hold as ``[expect]``.
 
+    Of several senders it has the one with which the tightest condition has the least to spare.
+
     Parameters
     ----------
     request
@@ -32,7 +34,13 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
     if setting is None:
         raise ValueError(f"{decision.tier.name}: no setting was measured")
     candidate = decision.find(setting)
-    text = request.read_text(decision.tier, candidate)
+    sender = None
+    if request.senders:
+        sender = request.senders[0]
+        if decision.criteria.constraints:
+            term = decision.find_decisive(setting).term.text
+            sender = decision.find_sender(term, setting) or sender
+    text = request.read_text(decision.tier, candidate, sender)
     loaded = text.load(request.overrides)
     content = _override(text.parse(), request.overrides, loaded.scenario.queue_path or "")
     # What cannot be written into the tables by its path alone is in the engine's own words for the
@@ -44,6 +52,9 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
         if decision.recommended
         else "The nearest setting: not every condition holds."
     )
+    if sender:
+        found += f" Uploads are sent by {sender.words}"
+        found += ", the sender with the least to spare." if decision.sources else "."
     words = {
         "title": f"{decision.tier.name}: {candidate.label}",
         "description": found,

@@ -13,7 +13,6 @@ import polars as pl
 
 from headend.analysis.criteria import Condition, Term
 from headend.analysis.grading import list_marks
-from headend.analysis.measures import measure_terms
 from headend.analysis.ranking import Feasibility
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, Figure, Panel
@@ -43,6 +42,7 @@ from headend.figures.trade_off import (
 from headend.recommendation.candidate import Feature, order_candidates
 from headend.recommendation.people import name_application
 from headend.recommendation.sentences import TRADE_OFF, name_term
+from headend.recommendation.worst import measure_worst
 from headend.sweeps.naming import write_mean, write_operators
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
@@ -112,13 +112,17 @@ def draw_recommendation(
         return []
     left = list_names([own.tier.name for own in done[MOST_PANELS:]], MOST_NAMED)
     note = f" Not drawn, as there is room for {MOST_PANELS} panels: {left}." if left else ""
+    if len(done[0].senders) > 1:
+        note += " Each value is that with the sender with which it is worst."
     people = _list_people(done[0], flows, set(table["measure"].drop_nulls()))
     names = list(dict.fromkeys(name for own in people.values() for name in own))
     tiers = []
     for decision in done[:MOST_PANELS]:
         rows = table.filter(pl.col("tier") == decision.tier.name)
         others = [Term(name, (name,)) for name in names if name not in decision.terms]
-        measures = {**decision.terms, **measure_terms(rows, others)}
+        wishes = (decision.criteria, decision.demands)
+        worst = measure_worst(rows, others, decision.senders, wishes)
+        measures = {**decision.terms, **worst.terms}
         tiers.append(_Tier(decision, tuple(order_candidates(decision.candidates)), measures))
     figures = []
     axes = _choose_axes(tiers, names)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 #: The columns that tell a point from the others.
-_POINT = ("tier", "setting", "choice", "feature", "seed")
+_POINT = ("tier", "setting", "choice", "sender", "feature", "seed")
 
 
 @dataclass(frozen=True)
@@ -144,11 +144,12 @@ def _add_up(table: pl.DataFrame, name: str, parts: Sequence[str]) -> pl.DataFram
     import polars as pl
 
     first, *others = [table.filter(pl.col("measure") == part) for part in parts]
+    point = [name for name in _POINT if name in table.columns]
     total = first
     for other in others:
         joined = total.join(
-            other.select(*_POINT, pl.col("value").alias("_other")),
-            on=_POINT,
+            other.select(*point, pl.col("value").alias("_other")),
+            on=point,
             how="inner",
             maintain_order="left",
         )

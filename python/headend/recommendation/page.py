@@ -112,6 +112,7 @@ def _section_tier(request: Request, decision: Decision, anchor: str, *, is_open:
     note = (
         "Means over the seeds with their 95 % intervals, as ± half the width or (from–to). "
         + ("“As good” ties with the recommended setting in the objective. " if is_tied else "")
+        + ("Each is with the sender for which it is worst. " if decision.sources else "")
         + "A value in yellow meets its bound over a part of the interval, one in red does not meet"
         " it."
     )
@@ -185,7 +186,9 @@ def _describe_standing(decision: Decision, setting: int) -> str:
     for own in decision.list_missed(setting):
         # A condition that is the only one on a person is named by the person.
         subject = _find_subject(own)
-        missed.append(subject if subjects.count(subject) == 1 else name_term(own.term.text))
+        named = subject if subjects.count(subject) == 1 else name_term(own.term.text)
+        sender = decision.find_sender(own.term.text, setting)
+        missed.append(f"{named} ({sender})" if sender else named)
     return f"{standing}: {join_names(list(dict.fromkeys(missed)))}"
 
 
@@ -230,6 +233,7 @@ def _describe_request(recommendation: Recommendation) -> dict[str, Any]:
         "people": make_table("person", heads, people),
         "conditions": [(name_condition(own), own.text) for own in wish.constraints],
         "objective": name_objective(wish),
+        "senders": [(own.words, str(own)) for own in request.senders],
         "features": join_names([own.words for own in request.features]),
         "seeds": request.seeds,
         "duration": duration,

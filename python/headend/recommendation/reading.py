@@ -24,6 +24,7 @@ from headend.recommendation.conditions import (
 )
 from headend.recommendation.line import read_modem_tier
 from headend.recommendation.people import (
+    People,
     RoundTrip,
     Traffic,
     make_people,
@@ -32,7 +33,8 @@ from headend.recommendation.people import (
     read_traffic,
 )
 from headend.recommendation.rates import make_tiers, shorten_rate
-from headend.recommendation.request import SEEDS, Request
+from headend.recommendation.request import SEEDS, Request, list_open_uploads
+from headend.recommendation.sender import USUAL, Sender, read_senders
 from headend.recommendation.tier import LINE, Tier
 from headend.recommendation.tiers_file import TiersFile, is_tiers, read_tiers_file
 from headend.scenario.file_access import read_allowed
@@ -74,6 +76,7 @@ def read_request(
     may_set: Sequence[str] = (),
     expect: Sequence[str] = (),
     prefer: str | None = None,
+    senders: Sequence[str] = (),
     seeds: int | Sequence[int] | None = None,
     overrides: Overrides = (),
     allow_files: Sequence[str | Path] = (),
@@ -82,7 +85,9 @@ def read_request(
 
     Parameters
     ----------
-    sources, upstream, downstream, preset, traffic, rtt, may_set, expect, prefer, seeds, allow_files
+    sources, upstream, downstream, preset, traffic, rtt, may_set, expect, prefer, senders, seeds
+        As of `headend.recommend`.
+    allow_files
         As of `headend.recommend`.
     overrides
         What all points share besides.
@@ -129,6 +134,7 @@ def read_request(
         features=features or CHOOSABLE,
         expect=tuple(expect) or tuple(file.expect.values() if file else ()),
         prefer=options.read("prefer", "--prefer", prefer, read_objective) or "",
+        senders=_read_senders(options, senders, people, overrides),
         seeds=options.read("seeds", "--seeds", seeds, _read_seeds) or SEEDS,
         title=file.title if file else "",
         overrides=tuple(overrides),
@@ -283,6 +289,35 @@ def _read_people(
     if found:
         return found
     return make_people() if round_trip is None else make_people(round_trip=round_trip), ()
+
+
+def _read_senders(
+    options: _Options, given: Sequence[str], people: People, overrides: Overrides
+) -> tuple[Sender, ...]:
+    """Read who sends the uploads; nobody where no upload leaves that open."""
+    uploads = list_open_uploads(people)
+
+    def read(value: Any) -> tuple[Sender, ...]:
+        found = read_senders(value)
+        if not uploads:
+            raise InputError(
+                "nobody has an upload that leaves its sender open; expected --traffic with one, or"
+                " this left out"
+            )
+        return found
+
+    found = options.read("senders", "--senders", list(given) or None, read)
+    if found is None:
+        found = read_senders(USUAL) if uploads else ()
+    keys = ("tcp.congestion", "tcp.system", "count")
+    taken = [f"flow.{name}.{key}" for name in uploads for key in keys]
+    for path, value in overrides:
+        if any(path == own or path.startswith(f"{own}.") for own in taken):
+            raise InputError(
+                f"--set {path}={value}: the senders that are tried set this; expected --senders,"
+                ' such as --senders "bbr, 10 cubic"'
+            )
+    return found
 
 
 def _check(request: Request, file: TiersFile | None, given: Collection[str]) -> None:

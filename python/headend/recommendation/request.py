@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from headend.analysis.criteria import Criteria, read_preferences
+from headend.engine.description import find_application, list_applications
 from headend.recommendation.candidate import CHOOSABLE, Candidate, Feature, list_candidates
-from headend.recommendation.people import People, make_people
+from headend.recommendation.people import People, make_people, name_application
+from headend.recommendation.sender import Sender, is_open, read_senders
 from headend.recommendation.tier import LINE, Tier
 from headend.scenario.file_access import FileAccess
 from headend.scenario.source import Overrides, Text, read_scenario
@@ -35,6 +37,9 @@ class Request:
     prefer
         What there should be most or least of in place of the people's own objective, such as
         ``most upload.goodput``.
+    senders
+        Who sends the uploads that name no congestion control: every setting is tried with each.
+        Empty where all uploads are as they are.
     title
         A question, or empty.
     overrides
@@ -51,6 +56,7 @@ class Request:
     features: tuple[Feature, ...] = CHOOSABLE
     expect: tuple[str, ...] = ()
     prefer: str = ""
+    senders: tuple[Sender, ...] = ()
     seeds: tuple[int, ...] = SEEDS
     title: str = ""
     overrides: Overrides = ()
@@ -77,21 +83,39 @@ class Request:
         """List what is tried for a tier."""
         return list_candidates(tier, self.features)
 
-    def read_text(self, tier: Tier, candidate: Candidate) -> Text:
+    @property
+    def uploads(self) -> tuple[str, ...]:
+        """The uploads that do not say who sends them."""
+        return list_open_uploads(self.people)
+
+    @property
+    def cases(self) -> tuple[Sender | None, ...]:
+        """The senders, or one None where all uploads are as they are."""
+        return self.senders or (None,)
+
+    def read_text(self, tier: Tier, candidate: Candidate, sender: Sender | None = None) -> Text:
         """Give the scenario of one setting as text."""
         typed = frozenset(f"{path}={value}" for path, value in self.overrides)
-        scenario = self.write_scenario(tier, candidate)
+        scenario = self.write_scenario(tier, candidate, sender)
         return read_scenario(scenario, FileAccess(typed=typed, allowed=self.allowed))
 
-    def write_scenario(self, tier: Tier, candidate: Candidate) -> dict[str, Any]:
-        """Give the scenario of one setting, without what must hold."""
+    def write_scenario(
+        self, tier: Tier, candidate: Candidate, sender: Sender | None = None
+    ) -> dict[str, Any]:
+        """Give the scenario of one setting, without what must hold.
+
+        Without a sender the uploads are as the people have them.
+        """
+        flows = {name: dict(flow) for name, flow in self.people.flows.items()}
+        if sender:
+            flows |= {name: sender.write(flows[name]) for name in self.uploads}
         return {
             "title": f"{tier.name}: {candidate.label}",
             "duration": DURATION,
             "warmup": WARMUP,
             "bottleneck": f"{LINE}.up",
             "link": {LINE: {"docsis": candidate.write_link(tier)}},
-            "flow": {name: dict(flow) for name, flow in self.people.flows.items()},
+            "flow": flows,
             **self.people.others,
         }
 
@@ -105,6 +129,7 @@ class Request:
             "may_set": [str(feature) for feature in self.features],
             "expect": list(self.expect),
             "prefer": self.prefer,
+            "senders": [str(sender) for sender in self.senders],
             "seeds": list(self.seeds),
             "set": [[path, value] for path, value in self.overrides],
             "allowed": [str(path) for path in self.allowed],
@@ -122,8 +147,22 @@ class Request:
             features=tuple(Feature(word) for word in content["may_set"]),
             expect=tuple(content["expect"]),
             prefer=content["prefer"],
+            # Results of before have none.
+            senders=read_senders(own) if (own := content.get("senders")) else (),
             seeds=tuple(content["seeds"]),
             overrides=tuple((path, value) for path, value in content["set"]),
             allowed=tuple(Path(path) for path in content["allowed"]),
             notes=tuple(content["notes"]),
         )
+
+
+def list_open_uploads(people: People) -> tuple[str, ...]:
+    """List the uploads of people that name no congestion control, and so can have any sender."""
+    bulk, tcp = list_applications("bulk"), people.others.get("tcp", {})
+    return tuple(
+        name
+        for name, flow in people.flows.items()
+        if (application := name_application(flow)) in bulk
+        and (flow.get("direction") or find_application(application).direction) == "up"
+        and is_open(flow, tcp)
+    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from headend.analysis.criteria import Criteria, read_preferences
 from headend.analysis.summary import FIGURE, summarise_means
 from headend.design.design import Design, make_settings
-from headend.design.factor import Factor
+from headend.design.factor import Factor, Role
 from headend.errors import InputError, refuse_argument
 from headend.pages.notebook import Presented
 from headend.recommendation.candidate import Candidate
@@ -77,13 +77,17 @@ class Recommendation(Experiment, Presented):
     @functools.cached_property
     def design(self) -> Design:
         """The settings of all tiers, one by one."""
-        places = [(tier.name, own.label) for tier, tried, _ in self.tiers for own in tried]
+        senders = [str(own) for own in self.request.senders]
+        roles: dict[str, Role] = {"tier": "given", "choice": "choice"}
+        settings = [(tier.name, own.label) for tier, tried, _ in self.tiers for own in tried]
+        places: list[tuple[str, ...]] = [*settings]
+        if senders:
+            roles["sender"] = "given"
+            places = [(*own, sender) for own in settings for sender in senders]
         factors = []
-        for name, values in zip(("tier", "choice"), zip(*places, strict=True), strict=True):
+        for (name, role), values in zip(roles.items(), zip(*places, strict=True), strict=True):
             labels = tuple(dict.fromkeys(values))
-            factors.append(
-                Factor("", name, labels, labels, "given" if name == "tier" else "choice")
-            )
+            factors.append(Factor("", name, labels, labels, role))
         dimensions = tuple((factor,) for factor in factors)
         return Design(dimensions, self.request.seeds, settings=make_settings(places))
 
@@ -96,13 +100,15 @@ class Recommendation(Experiment, Presented):
         found = []
         for tier, candidates, wish in self.tiers:
             own = self.table.filter(pl.col("tier") == tier.name) if self.table.width else self.table
-            found.append(decide(tier, candidates, own, wish, seeds, demands))
+            found.append(decide(tier, candidates, own, wish, seeds, demands, self.request.senders))
         return tuple(found)
 
     @functools.cached_property
     def summary(self) -> pl.DataFrame:
-        """Means over seeds by tier, setting and measure: ``count``, ``mean``, ``low``, ``high``."""
-        return summarise_means(self.table, ["tier", "setting", "choice", "feature", *FIGURE])
+        """Means over seeds by point and measure: ``count``, ``mean``, ``low``, ``high``."""
+        sender = ["sender"] if self.request.senders else []
+        keys = ["tier", "setting", "choice", *sender, "feature", *FIGURE]
+        return summarise_means(self.table, keys)
 
     def describe(self) -> dict[str, Any]:
         """Give what the manifest keeps besides the design: what was asked, and what was tried."""

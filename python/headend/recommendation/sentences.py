@@ -12,6 +12,7 @@ from headend.analysis.ranking import Choice, Feasibility
 from headend.analysis.ties import TIE
 from headend.recommendation.candidate import DEFAULT_TARGET, UNMANAGED, Candidate, Feature
 from headend.recommendation.deciding import Decision
+from headend.recommendation.sender import join_senders
 from headend.recommendation.tier import Tier
 from headend.sweeps.naming import write_mean, write_operators
 from headend.text.quantity import format_quantity
@@ -106,6 +107,12 @@ def _write_value(decision: Decision, term: str, setting: int) -> str:
     return f"{name_term(term)} {write_mean(decision.terms[term], setting)}"
 
 
+def name_source(decision: Decision, term: str, setting: int) -> str:
+    """Say under which sender a term is worst, as the end of a value; nothing with one sender."""
+    sender = decision.find_sender(term, setting)
+    return f" under {sender.words}" if sender else ""
+
+
 def _write_objective(decision: Decision, setting: int) -> str:
     objective = decision.criteria.objective
     return _write_value(decision, objective.text, setting) if objective else ""
@@ -126,7 +133,9 @@ def _write_worst(decision: Decision, setting: int) -> str:
     if match and "/" not in term:
         words = _METRICS.get(match[2], ("", match[2].replace("_", " ")))[1]
         name = f"{match[1]} {words}".strip()
-    return f"{name} {_write_plain(decision.terms[term], setting)}"
+    sender = decision.find_sender(term, setting)
+    source = f", {sender}" if sender else ""
+    return f"{name} {_write_plain(decision.terms[term], setting)}{source}"
 
 
 # Tiers and settings.
@@ -217,11 +226,14 @@ def _describe_rest(decisions: Sequence[Decision]) -> str:
             parts.append(_describe_group(own))
     if parts:
         return f"{capitalise('; '.join(parts))}."
-    wish = decisions[0].criteria
+    wish, senders = decisions[0].criteria, decisions[0].senders
     held, best = "", ""
     if wish.constraints:
         verb = "holds" if len(wish.constraints) == 1 else "hold"
         held = f"{capitalise(_join_conditions(wish))} {verb}"
+        if senders:
+            each = "each of " if len(senders) > 1 else ""
+            held += f" under {each}{join_senders(senders)}"
     if wish.objective and all(own.is_top for own in decisions):
         best = f"{', with' if held else 'This has'} the {name_objective(wish)}"
     elif wish.objective:
@@ -259,7 +271,8 @@ def _describe_misses(decision: Decision, setting: int) -> str:
     for condition in decision.list_missed(setting):
         term, miss = condition.term, decision.find_miss(condition, setting)
         if miss is None:
-            texts.append(f"{name_term(term.text)} has no value")
+            source = name_source(decision, term.text, setting)
+            texts.append(f"{name_term(term.text)} has no value{source}")
             continue
         by = ""
         if miss > 0:
@@ -271,6 +284,7 @@ def _describe_misses(decision: Decision, setting: int) -> str:
                 size = f"{miss * 100:.3g} percentage points"
             by = f"; it misses that by {size}"
         value = _write_value(decision, term.text, setting)
+        value += name_source(decision, term.text, setting)
         texts.append(f"{value}, not {_write_bound(condition)}{by}")
     return join_names(texts)
 
@@ -347,12 +361,22 @@ def _explain_cells(decisions: Sequence[Decision]) -> str:
         parts.append(part)
         if not all(decision.recommended for decision in decisions):
             parts.append(f"Conditions: {_join_conditions(wish)}")
+    if wish.constraints and decisions[0].senders:
+        parts.append(f"Uploads are sent by {_describe_senders(decisions[0])}")
     part = "Each cell has the best setting of its column"
     if wish.objective:
         part += f", with its {name_term(wish.objective.text)}"
     if Feasibility.FAILS in standings:
         part += ", or with the condition that it misses most"
     return f"{'. '.join([*parts, part])}."
+
+
+def _describe_senders(decision: Decision) -> str:
+    """Name the senders, and say which of them a value is of."""
+    named = join_senders(decision.senders)
+    if len(decision.senders) == 1:
+        return named
+    return f"{named}; a value is with the sender for which it is worst"
 
 
 # A tier.
@@ -436,10 +460,11 @@ def _describe_cost(decision: Decision, setting: int) -> str:
 
 def _describe_certainty(decision: Decision, setting: int) -> str:
     """Say how sure the recommendation is: the tightest condition, and what more seeds decide."""
-    parts = [write_count(decision.seeds, "seed")]
+    parts = [_count_seeds(decision)]
     if decision.criteria.constraints:
         condition = decision.find_decisive(setting)
         value = write_mean(decision.terms[condition.term.text], setting)
+        value += name_source(decision, condition.term.text, setting)
         name = name_condition(condition)
         parts.append(f"{name} is the condition with the least to spare, at {value}")
     if decision.seeds < 2:
@@ -462,6 +487,12 @@ def _describe_certainty(decision: Decision, setting: int) -> str:
     return text
 
 
+def _count_seeds(decision: Decision) -> str:
+    """Count the seeds, and the senders with which each was run."""
+    seeds, senders = write_count(decision.seeds, "seed"), len(decision.senders)
+    return f"{seeds} with each of {senders} senders" if senders > 1 else seeds
+
+
 def _describe_nothing(decision: Decision) -> tuple[str, str, str]:
     """Say that nothing is recommended, what comes nearest, and what stands in the way."""
     setting, number = decision.chosen.setting, len(decision.chosen.among)
@@ -469,7 +500,7 @@ def _describe_nothing(decision: Decision) -> tuple[str, str, str]:
         return _describe_unmeasured(decision), "", ""
     label, missed = _name(decision, setting), _describe_misses(decision, setting)
     more = _SINGLE if decision.seeds < 2 else "more seeds narrow the intervals"
-    certainty = f"How sure: {write_count(decision.seeds, 'seed')}; {more}."
+    certainty = f"How sure: {_count_seeds(decision)}; {more}."
     if decision.chosen.standing is Feasibility.UNDECIDED:
         return (
             f"Nothing is recommended yet: with {label} all means meet the conditions, but not the"
@@ -479,12 +510,20 @@ def _describe_nothing(decision: Decision) -> tuple[str, str, str]:
         )
     out_of_reach = [
         f"{name_condition(condition)} (best:"
-        f" {write_mean(decision.terms[condition.term.text], best)} with {_name(decision, best)})"
+        f" {write_mean(decision.terms[condition.term.text], best)} with {_name(decision, best)}"
+        f"{name_source(decision, condition.term.text, best)})"
         for condition, best in decision.out_of_reach
     ]
     obstacle = "Each condition holds with some setting, but no setting meets all of them."
     if out_of_reach:
         obstacle = f"No setting meets {join_names(out_of_reach)}."
+    if decision.by_sender:
+        counts = [
+            f"{sum(standings[own] is Feasibility.HOLDS for own in decision.chosen.among)} under"
+            f" {sender.words}"
+            for sender, standings in decision.by_sender.items()
+        ]
+        obstacle += f" Of {number} settings meet all conditions: {'; '.join(counts)}."
     first = (
         f"Nothing is recommended: none of {number} settings meets all conditions, and {label}"
         f" comes nearest, with {missed}."

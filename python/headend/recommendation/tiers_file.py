@@ -40,7 +40,7 @@ from headend.text.reveal import reveal_line
 
 #: The options that a file can have, each with the name of the command line's, and what belongs to
 #: the tiers and people.
-OPTIONS = ("preset", "traffic", "rtt", "may_set", "prefer", "seeds")
+OPTIONS = ("preset", "traffic", "rtt", "may_set", "prefer", "senders", "seeds")
 
 _KEYS = ("format", "title", *OPTIONS, "tier", "expect", *TABLES)
 
