@@ -6,6 +6,7 @@ import html
 import itertools
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -720,6 +721,47 @@ def test_an_interrupted_sweep_keeps_no_report_of_other_points(
     assert len(seen) == 4
     assert not any(seen[2:])
     assert report.exists()
+
+
+@pytest.mark.parametrize("wish", ["", '[wish]\nmost = "rate"\nhold = ["rtt < 1 ms"]\n'])
+def test_an_interrupted_sweep_gives_no_verdict(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, wish: str
+) -> None:
+    (folder / "small.toml").write_text(SWEEP + wish, encoding="utf-8")
+    carry_out = Job.run
+
+    def interrupt(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
+        assert stop is not None
+        if stop.is_set():
+            return None
+        found = carry_out(job, threading.Event())
+        stop.set()
+        return found
+
+    monkeypatch.setattr(Job, "run", interrupt)
+    answer = run_small("--seeds", "1")
+    assert answer.exit_code == 130
+    told = " ".join(answer.stdout.split())
+    assert re.search(r"\d of 4 settings ha(s|ve) results so far\.", told), told
+    assert not re.search("[Bb]est|nearest|No queue|as good|summary.parquet", told), told
+    document = json.loads(run_small("--seeds", "1", "--json", "--out", "again").stdout)
+    assert not document["complete"]
+    assert not document["conclusion"]["best"]
+
+
+def test_a_sweep_that_is_stopped_before_its_first_point_says_nothing_of_measures(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
+        assert stop is not None
+        stop.set()
+        return None
+
+    monkeypatch.setattr(Job, "run", interrupt)
+    answer = run_small("--seeds", "1")
+    assert answer.exit_code == 130
+    assert "0 of 4 settings have results so far." in answer.stdout
+    assert "summary.parquet" not in answer.stdout
 
 
 def test_a_full_disk_loses_no_finished_point(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
