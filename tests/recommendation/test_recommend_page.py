@@ -20,6 +20,7 @@ from headend.recommendation.page import (
     write_recommendation_page,
 )
 from headend.recommendation.request import Request
+from headend.recommendation.sentences import describe_tier
 from headend.recommendation.tier import Tier
 from headend.recommendation.writing import list_tlvs
 
@@ -90,6 +91,15 @@ def test_every_setting_is_a_point_with_its_interval(
     goodputs = decision.terms["upload.goodput"].estimates
     for number, candidate in enumerate(decision.candidates, start=1):
         assert means[candidate.label] == pytest.approx(goodputs[number].mean / 1e6)
+
+
+def test_a_page_counts_the_settings_as_the_answer_does(found: Recommendation, page: str) -> None:
+    (decision,) = found.decisions
+    assert sum(not own.is_settable for own in decision.candidates) == 1
+    count = len(decision.candidates) - 1
+    assert f"{count} settings" in " ".join(filter(None, describe_tier(decision)))
+    title = f"All {count} settings of 10 Mbit/s, and the unmanaged buffer, which is no setting"
+    assert title in page
 
 
 def test_the_ring_is_around_the_setting_that_is_chosen(

@@ -6,6 +6,7 @@ import html
 import itertools
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -435,17 +436,20 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_ends_with_the_same_bytes(
 def test_a_failing_point_is_a_row_with_its_error(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = SWEEP.replace('"codel"]', '"codel", "codell"]')
-    (folder / "typo.toml").write_text(text, encoding="utf-8")
     carry_out = Job.run
 
     def fail(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
-        if job.seed == 2 and dict(job.overrides)["queue"] == '"codel"':
+        queue = dict(job.overrides)["queue"]
+        if job.seed == 2 and queue == '"codel"':
             raise RuntimeError("packets were lost count of")
+        if queue == '"pie"':
+            raise RuntimeError("packets came back")
         return carry_out(job, stop)
 
     monkeypatch.setattr(Job, "run", fail)
-    answer = run_small("--full", file="typo.toml")
+    text = SWEEP.replace('"codel"]', '"codel", "pie"]')
+    (folder / "failing.toml").write_text(text, encoding="utf-8")
+    answer = run_small("--full", file="failing.toml")
     assert answer.exit_code == 1
     assert "6 of 12 points, 6 failed" in answer.stdout
     assert "Δ" in answer.stdout
@@ -454,18 +458,15 @@ def test_a_failing_point_is_a_row_with_its_error(
     assert lines[0].startswith(
         "failed: 2 points, the first codel, 10 ms, seed 2: packets were lost"
     )
-    assert lines[1].startswith("failed: 4 points, the first codell, 10 ms, seed 1: line.toml: ")
-    brief = run_small("--quiet", file="typo.toml")
+    assert lines[1].startswith("failed: 4 points, the first pie, 10 ms, seed 1: packets came back")
+    brief = run_small("--quiet", file="failing.toml")
     assert (brief.exit_code, brief.stdout) == (1, "")
     (line,) = brief.stderr.splitlines()
     assert line.startswith("failed: 2 points")
     assert line.endswith("; 4 more points failed for other reasons")
-    told = run_small("--json", file="typo.toml")
+    told = run_small("--json", file="failing.toml")
     counts = {key: json.loads(told.stdout)[key] for key in ("points", "done", "failed")}
     assert counts == {"points": 12, "done": 6, "failed": 6}
-    assert 'did you mean "codel"? (from typo.toml, line 5: queue="codell")' in " ".join(
-        answer.stderr.split()
-    )
     table = pl.read_parquet("out/results.parquet")
     failed = table.drop_nulls("error")
     assert failed.height == 4 + 2
@@ -476,15 +477,37 @@ def test_a_failing_point_is_a_row_with_its_error(
     assert "Points that failed" in Path("out/report.html").read_text(encoding="utf-8")
 
 
-def test_without_its_reference_a_setting_has_no_difference_and_a_failed_one_is_in_the_table(
-    folder: Path,
+def test_a_value_that_the_engine_refuses_is_refused_before_any_point_is_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (folder / "typo.toml").write_text(SWEEP.replace("drop_tail", "drop"), encoding="utf-8")
-    answer = run_small("--full", file="typo.toml")
+    monkeypatch.setattr(Job, "run", lambda *_: pytest.fail("a point was run"))
+    text = SWEEP.replace('"codel"]', '"codel", "codell"]')
+    (folder / "typo.toml").write_text(text, encoding="utf-8")
+    answer = run_small(file="typo.toml")
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    told = " ".join(answer.stderr.split())
+    assert told.startswith("error: setting codell, 10 ms: line.toml: ")
+    assert 'did you mean "codel"? (from typo.toml, line 5: queue="codell")' in told
+    assert told.endswith("; 1 more setting cannot be run")
+    assert not (folder / "out").exists()
+
+
+def test_without_its_reference_a_setting_has_no_difference_and_a_failed_one_is_in_the_table(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carry_out = Job.run
+
+    def fail(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
+        if dict(job.overrides)["queue"] == '"drop_tail"':
+            raise RuntimeError("packets were lost count of")
+        return carry_out(job, stop)
+
+    monkeypatch.setattr(Job, "run", fail)
+    answer = run_small("--full")
     assert answer.exit_code == 1
     assert "4 of 8 points, 4 failed" in answer.stdout
-    rows = [line.split()[:4] for line in answer.stdout.splitlines() if line.startswith("drop ")]
-    assert rows == [["drop", "10", "ms", "failed"], ["drop", "30", "ms", "failed"]]
+    rows = [line.split()[:4] for line in answer.stdout.splitlines() if line.startswith("drop_")]
+    assert rows == [["drop_tail", "10", "ms", "failed"], ["drop_tail", "30", "ms", "failed"]]
     assert "Δ" not in answer.stdout
     assert "Δ is" not in Path("out/report.html").read_text(encoding="utf-8")
 
@@ -720,6 +743,47 @@ def test_an_interrupted_sweep_keeps_no_report_of_other_points(
     assert len(seen) == 4
     assert not any(seen[2:])
     assert report.exists()
+
+
+@pytest.mark.parametrize("wish", ["", '[wish]\nmost = "rate"\nhold = ["rtt < 1 ms"]\n'])
+def test_an_interrupted_sweep_gives_no_verdict(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, wish: str
+) -> None:
+    (folder / "small.toml").write_text(SWEEP + wish, encoding="utf-8")
+    carry_out = Job.run
+
+    def interrupt(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
+        assert stop is not None
+        if stop.is_set():
+            return None
+        found = carry_out(job, threading.Event())
+        stop.set()
+        return found
+
+    monkeypatch.setattr(Job, "run", interrupt)
+    answer = run_small("--seeds", "1")
+    assert answer.exit_code == 130
+    told = " ".join(answer.stdout.split())
+    assert re.search(r"\d of 4 settings ha(s|ve) results so far\.", told), told
+    assert not re.search("[Bb]est|nearest|No queue|as good|summary.parquet", told), told
+    document = json.loads(run_small("--seeds", "1", "--json", "--out", "again").stdout)
+    assert not document["complete"]
+    assert not document["conclusion"]["best"]
+
+
+def test_a_sweep_that_is_stopped_before_its_first_point_says_nothing_of_measures(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(job: Job, stop: threading.Event | None = None) -> pl.DataFrame | None:
+        assert stop is not None
+        stop.set()
+        return None
+
+    monkeypatch.setattr(Job, "run", interrupt)
+    answer = run_small("--seeds", "1")
+    assert answer.exit_code == 130
+    assert "0 of 4 settings have results so far." in answer.stdout
+    assert "summary.parquet" not in answer.stdout
 
 
 def test_a_full_disk_loses_no_finished_point(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -158,7 +158,8 @@ def _print_result(result: SweepResult, *, full: bool) -> None:
     console.print(write_line(f"{done} of {total} points{failed}{hint}"))
     if full:
         _print_settings(result)
-    if (more := len(result.sweep.measures) - len(result.conclusion.measures)) > 0:
+    more = len(result.sweep.measures) - len(result.conclusion.measures)
+    if more > 0 and result.count_points():
         console.print(f"{more} more measures are in summary.parquet.", style="dim")
     for line in describe_valueless(result):
         console.print(write_line(line))

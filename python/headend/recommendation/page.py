@@ -116,7 +116,9 @@ def _section_tier(request: Request, decision: Decision, anchor: str, *, is_open:
         + "A value in yellow meets its bound over a part of the interval, one in red does not meet"
         " it."
     )
-    title = f"All {len(settings.rows)} settings of {tier.name}"
+    unmanaged = len(settings.rows) - len(decision.chosen.among)
+    beside = ", and the unmanaged buffer, which is no setting" if unmanaged else ""
+    title = f"All {len(decision.chosen.among)} settings of {tier.name}{beside}"
     parts.append(fold(title, replace(settings, note=note), is_open=is_open, is_minor=True))
     return Section("sections", parts, tier.name, anchor=anchor, style="chapter")
 

@@ -27,7 +27,7 @@ from headend.sweeps.naming import (
     write_operators,
 )
 from headend.text.quantity import format_quantity
-from headend.text.wording import capitalise, join_names, list_names
+from headend.text.wording import capitalise, join_names, list_names, write_count
 from headend.wording.answer import Answer, ask
 
 #: A sentence lists parts of up to this many characters.
@@ -49,7 +49,10 @@ def answer_sweep(conclusion: Conclusion) -> Answer:
         if measures
         else f"What does {name} change?"
     )
-    sentences = _describe_bests(conclusion) if sweep.criteria else _describe_shapes(conclusion)
+    if conclusion.is_open:
+        sentences = [_describe_open(conclusion)]
+    else:
+        sentences = _describe_bests(conclusion) if sweep.criteria else _describe_shapes(conclusion)
     return Answer(
         ask(sweep.title, otherwise),
         tuple(sentences),
@@ -63,6 +66,14 @@ def choose_why(conclusion: Conclusion) -> str:
     if conclusion.trade_off:
         return TRADE_OFF
     return "measure-1" if conclusion.measures else ""
+
+
+def _describe_open(conclusion: Conclusion) -> str:
+    """Say of a sweep that was stopped how many settings have results."""
+    standings = conclusion.standings.values()
+    number = sum(standing is not Feasibility.MISSING for standing in standings)
+    has = "has" if number == 1 else "have"
+    return f"{number} of {write_count(len(standings), 'setting')} {has} results so far."
 
 
 # Sentences under a wish.

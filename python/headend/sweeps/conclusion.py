@@ -243,6 +243,9 @@ class Conclusion(Evaluation):
         The two most opposed measures; None where no two are opposed.
     overall
         The option that is best over all circumstances; None where none holds in all of them.
+    is_open
+        Whether the sweep was stopped before its end: then nothing is called best, and no curve or
+        trade-off is described.
     """
 
     sweep: Sweep
@@ -254,6 +257,13 @@ class Conclusion(Evaluation):
     shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     trade_off: TradeOff | None = None
     overall: RobustChoice | None = None
+    is_open: bool = False
+
+    def leave_open(self) -> Conclusion:
+        """Give the conclusion of a sweep that was stopped: values and standings, no verdict."""
+        return replace(
+            self, bests=(), knees=(), shares={}, trade_off=None, overall=None, is_open=True
+        )
 
     @property
     def main_axis(self) -> Dimension:

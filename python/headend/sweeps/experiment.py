@@ -46,6 +46,7 @@ from headend.scenario.subjects import Vocabulary
 from headend.sweeps.definition import Sweep, make_sweep, read_sweep
 from headend.sweeps.page import render_sweep
 from headend.sweeps.result import SweepResult, open_sweep_folder
+from headend.text.wording import write_count
 
 if TYPE_CHECKING:
     from headend._engine import Scenario
@@ -194,11 +195,15 @@ def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
     ------
     InputError
         When none of them can be run: then it is the sweep that is wrong, and the first reason is
-        told. Also for two paths of which the scenario tells that they are one.
+        told. Also when the engine refuses the scenario of a setting, whatever others are, and for
+        two paths of which the scenario tells that they are one.
     """
+    from headend import _engine
+
     selection: Selection = Named(chosen.named) if chosen.measures else Everything(chosen.named)
     texts: dict[str, Text] = {}
     prepared: Prepared = []
+    invalid: dict[int, str] = {}
     checked: dict[tuple[str, str], str] = {}
     describe_source = functools.cache(functools.partial(_describe_source, chosen))
     for point in chosen.design.list_points():
@@ -217,12 +222,20 @@ def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
         except _SweepError:
             raise
         except InputError as error:
-            prepared.append((point, Failure(describe_source(str(error)))))
+            reason = describe_source(str(error))
+            prepared.append((point, Failure(reason)))
+            if isinstance(error.__cause__, _engine.ScenarioError):
+                setting = ", ".join(map(str, point.factor_labels))
+                invalid.setdefault(point.setting.number, f"setting {setting}: {reason}")
         else:
             prepared.append((point, job))
     refused = [item for _, item in prepared if isinstance(item, Failure)]
     if len(refused) == len(prepared):
         raise InputError(refused[0].reason)
+    if invalid:
+        first, *others = invalid.values()
+        more = f"; {write_count(len(others), 'more setting')} cannot be run" if others else ""
+        raise InputError(f"{first}{more}")
     return prepared
 
 

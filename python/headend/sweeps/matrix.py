@@ -122,15 +122,19 @@ def _draw_wished(
     numbers: _Numbers,
 ) -> Row:
     """Draw a line under the wish."""
-    best = next(own for own in conclusion.list_bests(conclusion.main) if own.among == tuple(line))
+    bests = conclusion.list_bests(conclusion.main)
+    best = next((own for own in bests if own.among == tuple(line)), None)
     cells = tuple(_draw_standing(conclusion, best, line[number], numbers) for number in columns)
     return Row(label or write_operators(conclusion.criteria.describe()), cells)
 
 
 def _draw_standing(
-    conclusion: Conclusion, best: Best, setting: int, numbers: _Numbers
+    conclusion: Conclusion, best: Best | None, setting: int, numbers: _Numbers
 ) -> Cell | None:
-    """Draw the standing of a setting; the best one is marked, or the nearest where none holds."""
+    """Draw the standing of a setting; the best one is marked, or the nearest where none holds.
+
+    Without a best one, as of a sweep that was stopped, nothing is marked.
+    """
     standing = conclusion.standings[setting]
     if standing is Feasibility.MISSING:
         return None
@@ -143,7 +147,7 @@ def _draw_standing(
     ]
     if standing is Feasibility.FAILS and all(text.endswith("–") for text in told):
         return Cell(told[0], Grade.NONE, "not measured")
-    if setting == best.setting and best.standing is Feasibility.FAILS:
+    if best and setting == best.setting and best.standing is Feasibility.FAILS:
         return Cell(told[0], Grade.POOR, "nearest")
     if standing is Feasibility.FAILS:
         return Cell(told[0], Grade.BAD, "fails")
@@ -152,9 +156,9 @@ def _draw_standing(
     if standing is Feasibility.UNDECIDED:
         return Cell(number, Grade.FAIR, "undecided", note)
     word = "holds" if criteria.constraints else ""
-    if objective and setting == best.setting:
+    if objective and best and setting == best.setting:
         word = "best"
-    elif objective and setting in best.ties:
+    elif objective and best and setting in best.ties:
         word = "as good"
     grade = Grade.NONE if not criteria.constraints and word == "" else Grade.GOOD
     return Cell(number, grade, word, note)
@@ -170,7 +174,7 @@ def _explain_wished(conclusion: Conclusion) -> str:
             parts[-1] = f"Holds: {join_conditions(conclusion)}, by one seed"
         if Feasibility.UNDECIDED in conclusion.standings.values():
             parts.append("undecided: over a part of it")
-    if sweep.criteria.objective:
+    if sweep.criteria.objective and not conclusion.is_open:
         way = "most" if sweep.criteria.higher_is_better else "least"
         most = f"the {way} {sweep.criteria.objective.text} of its row"
         if any(best.ties for best in conclusion.list_bests(conclusion.main)):
@@ -178,7 +182,7 @@ def _explain_wished(conclusion: Conclusion) -> str:
             parts.append(f"best of these: {_explain_preference(conclusion)}")
         else:
             parts.append(f"best: {most}")
-    return f"{'; '.join(parts)}."
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def _explain_preference(conclusion: Conclusion) -> str:

@@ -74,7 +74,8 @@ class SweepResult(Experiment, Presented):
     @functools.cached_property
     def conclusion(self) -> Conclusion:
         """The best setting along each axis, knees, trade-off, and the variance by axis."""
-        return conclude(self.sweep, self.table)
+        conclusion = conclude(self.sweep, self.table)
+        return conclusion if self.complete else conclusion.leave_open()
 
     @property
     def answer(self) -> Answer:
