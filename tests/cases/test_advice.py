@@ -53,11 +53,11 @@ def check(plan: Plan) -> tuple[str, bool, bool] | None:
     path, _, value = best.setting.partition("=")
     assert plan.text is not None
     pairs = [pair for pair in plan.overrides if pair[0] != path]
-    runs = [
+    before, after = (
         plan_run(plan.text, overrides, seed=plan.seed + 1).carry_out()
         for overrides in (plan.overrides, [*pairs, (path, value.strip("'"))])
-    ]
-    again: Trial = compare_with(*runs, best.setting)
+    )
+    again: Trial = compare_with(before, after, best.setting)
     helped = {change.label for change in best.changes if change.gain > 0}
     gains = {change.label: change.gain for change in again.changes}
     return (
