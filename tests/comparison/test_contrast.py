@@ -303,8 +303,8 @@ def test_the_best_choice_is_told_with_everything_it_costs() -> None:
     }
     _, second = tell(people)
     assert second == (
-        "Under c it is good (MOS 4.3) and nobody suffers, for 20 % less backup than under a;"
-        " ping is worse (30 ms, not 20 ms)."
+        "Under c it is good (MOS 4.3) and nobody suffers, for 6 % less of all transfers together"
+        " than under a (20 % less backup); ping is worse (30 ms, not 20 ms)."
     )
 
 

@@ -278,7 +278,7 @@ def test_a_wish_of_what_no_setting_measured_cannot_be_judged() -> None:
     answer = answer_sweep(conclusion)
     assert answer.sentences == ("The wish cannot be judged: call has no value in any setting.",)
     assert answer.matrix is not None
-    assert {cell.word for cell in answer.matrix.rows[0].cells if cell} == {"fails"}
+    assert {cell.word for cell in answer.matrix.rows[0].cells if cell} == {"not measured"}
 
 
 def test_one_setting_is_told_by_its_numbers() -> None:

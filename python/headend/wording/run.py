@@ -128,7 +128,10 @@ def _describe_unjudged(short: Sequence[FlowGroup], judged: Sequence[FlowGroup], 
     names = list_names([group.label for group in short], most)
     lacking = time(max(group.lacking_ns for group in short))
     text = f"the run is too short to judge {names}, it needs {lacking} more"
-    return f"{text}; {_describe_fates(judged, most)}" if judged else text
+    fair = [group for group in judged if group.worst.grade is Grade.FAIR]
+    if fair:
+        return f"{text}; {_describe_fates(fair, most)}"
+    return f"{text}; {_describe_fine(judged, most)}" if judged else text
 
 
 def _fit(write: Callable[[int], str], reason: str = "") -> str:
