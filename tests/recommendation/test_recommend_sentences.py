@@ -152,11 +152,27 @@ def test_nothing_that_fails_is_recommended_however_fast_its_upload() -> None:
     assert "it alone meets all conditions" in first
 
 
-def test_a_modem_that_nobody_has_set_cannot_be_recommended() -> None:
+def test_an_aqm_that_is_off_cannot_be_recommended() -> None:
     decision = make(lambda label, _: 4.2 if label.startswith("no AQM") else 3.0, lambda _, __: 4e6)
 
-    assert decision.bests[Feature.TODAY].standing is Feasibility.HOLDS
+    assert decision.bests[Feature.AQM_OFF].standing is Feasibility.HOLDS
     assert decision.recommended is None
+
+
+def test_a_modem_as_delivered_is_what_its_generation_has() -> None:
+    new = list_candidates(make_tier(5e6), CHOOSABLE)
+    assert [own.label for own in new if not own.is_settable] == ["no AQM, 250 ms"]
+    # Its DOCSIS-PIE is added where that may not be set.
+    new = list_candidates(make_tier(5e6), (Feature.BUFFER_CONTROL,))
+    assert [own.label for own in new if not own.is_settable] == [
+        "as delivered: DOCSIS-PIE, 250 ms",
+        "no AQM, 250 ms",
+    ]
+    tier = make_tier(5e6)
+    old = list_candidates(replace(tier, link={**tier.link, "preset": "docsis30"}), CHOOSABLE)
+    (delivered,) = [own for own in old if not own.is_settable]
+    assert delivered.label == "as delivered: no AQM, 256 KiB"
+    assert (delivered.feature, delivered.upstream) == (Feature.TODAY, {})
 
 
 def test_where_nothing_holds_the_nearest_is_named_with_what_it_misses() -> None:
@@ -175,7 +191,7 @@ def test_where_nothing_holds_the_nearest_is_named_with_what_it_misses() -> None:
         "No setting meets call MOS (5th percentile) ≥ 4.0 (best: 3.5 with buffer 24 KiB)."
     )
     words = [cell.word for cell in answer.matrix.rows[0].cells if cell] if answer.matrix else []
-    assert words == ["fails", "nearest", "fails", "fails"]
+    assert words == ["fails", "fails", "nearest", "fails", "fails"]
 
 
 def test_what_holds_in_the_mean_only_is_undecided_and_more_seeds_are_asked_for() -> None:
@@ -215,23 +231,42 @@ def test_each_row_of_the_matrix_has_one_recommended_cell() -> None:
     matrix = answer_recommendation("", decisions).matrix
 
     assert matrix is not None
-    assert matrix.names == ("unmanaged", "Buffer Control", "AQM", "low latency")
+    assert matrix.names == (
+        "as delivered",
+        "AQM off",
+        "Buffer Control",
+        "AQM",
+        "low latency",
+    )
     assert [[cell.is_chosen for cell in row.cells if cell] for row in matrix.rows] == [
-        [False, False, True, False]
+        [False, False, False, True, False]
     ] * 2
+    # What a modem has as delivered is the recommended setting, and is so in its own column.
+    first = matrix.rows[0].cells[0]
+    assert first
+    assert (first.text, first.word) == ("AQM 10 ms", "holds")
+    assert matrix.note.endswith(
+        "As delivered is docsis31: DOCSIS-PIE on with 10 ms, buffer 250 ms."
+    )
 
 
-def test_who_pays_is_told_against_the_buffer_that_nobody_has_set() -> None:
+def test_who_pays_is_told_against_a_modem_as_delivered_and_with_its_aqm_off() -> None:
+    supposed = "(docsis31: DOCSIS-PIE on with 10 ms, buffer 250 ms)"
     decision = make(
         lambda label, _: 1.0 if label.startswith("no AQM") else 4.2,
         lambda label, _: 5e6 if label.startswith("no AQM") else 4e6,
     )
-
     _, cost, _ = describe_tier(decision)
-
     assert cost.startswith(
-        "Against a modem with a buffer of 250 ms and no AQM, better: call MOS (5th percentile) 1 →"
-        " 4.2; worse: upload rate 5 Mbit/s → 4 Mbit/s."
+        f"It is what a modem has as delivered {supposed}. Against AQM off (a buffer of 250 ms),"
+        " better: call MOS (5th percentile) 1 → 4.2; worse: upload rate 5 Mbit/s → 4 Mbit/s."
+    )
+    decision = make(lambda label, _: 4.2 if label == "buffer 24 KiB" else 3.0, lambda _, __: 4e6)
+    _, cost, _ = describe_tier(decision)
+    better = "better: call MOS (5th percentile) 3 → 4.2; nobody is worse off"
+    assert cost.startswith(
+        f"Against a modem as delivered {supposed}, {better}. Against AQM off (a buffer of 250 ms),"
+        f" {better}."
     )
 
 

@@ -25,8 +25,9 @@ from headend.cli.terminal import (
     print_sentence,
     write_line,
 )
+from headend.recommendation.candidate import Feature
 from headend.recommendation.page import tabulate_settings
-from headend.recommendation.sentences import describe_tier
+from headend.recommendation.sentences import describe_tier, describe_today
 from headend.recommendation.writing import describe_default, list_tlvs
 from headend.text.wording import join_names, write_count
 
@@ -199,6 +200,7 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
         "downstream_bps": decision.tier.downstream,
         "wish": wish.to_dict(),
         "senders": [str(own) for own in decision.senders],
+        "baselines": _list_baselines(decision),
         "recommended": recommended,
         "nearest": nearest,
         "sentences": list(describe_tier(decision)),
@@ -207,6 +209,17 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
             for number in range(1, len(decision.candidates) + 1)
         ],
     }
+
+
+def _list_baselines(decision: Decision) -> list[dict[str, Any]]:
+    """List the settings to compare with; gains are told against the first."""
+    name, about = describe_today(decision)
+    named = ((name, decision.today, about), (Feature.AQM_OFF.words, decision.aqm_off, ""))
+    return [
+        {"name": one, "about": more.strip(" ()"), **_describe_candidate(decision, setting)}
+        for one, setting, more in named
+        if setting
+    ]
 
 
 def _describe_candidate(decision: Decision, setting: int) -> dict[str, Any]:

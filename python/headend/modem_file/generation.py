@@ -75,15 +75,18 @@ class Generation:
         return f"{(self.size or 0) / 1024:g} KiB"
 
     @property
-    def words(self) -> str:
-        """Say both in one clause.
+    def brief(self) -> str:
+        """Say both in few words.
 
         Examples
         --------
-        >>> find_generation("docsis31").words
-        'docsis31 has DOCSIS-PIE on (10 ms), and a buffer of 250 ms'
+        >>> find_generation("docsis31").brief, find_generation("docsis30").brief
+        ('docsis31: DOCSIS-PIE on with 10 ms, buffer 250 ms', 'docsis30: no AQM, buffer 256 KiB')
         """
-        return f"{self.aqm}, and a buffer of {self.buffer}"
+        aqm = "no AQM"
+        if self.target is not None:
+            aqm = f"DOCSIS-PIE on with {format_quantity(self.target, 'time')}"
+        return f"{self.preset}: {aqm}, buffer {self.buffer}"
 
     def find_size(self, rate: int) -> int:
         """Give the bytes of its buffer at a sustained rate in bit/s.

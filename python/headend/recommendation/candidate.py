@@ -12,13 +12,11 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from headend.modem_file.generation import find_generation
 from headend.recommendation.tier import Tier
 
 #: The buffers that are tried, in time at the sustained rate: the shortest and the longest, in s.
 SHORTEST, LONGEST = 0.010, 0.200
-
-#: The buffer of a modem that nobody has set: 250 ms at the sustained rate.
-UNMANAGED = "250 ms"
 
 #: The latency target of DOCSIS-PIE where nobody sets it, and others that are tried, in ms.
 DEFAULT_TARGET, TARGETS = 10, (5, 15, 20, 30)
@@ -32,8 +30,10 @@ _KIB = 1024
 class Feature(StrEnum):
     """What may be set; the value is the word of ``--may-set``."""
 
-    #: What the tier has today; of rates alone, a buffer of 250 ms without AQM.
+    #: What the tier has today; of rates alone, what a modem of the generation has as delivered.
     TODAY = "today"
+    #: The buffer of a modem as delivered, without its AQM.
+    AQM_OFF = "aqm-off"
     #: The size of the upstream buffer (TLV 24.35), with the AQM off.
     BUFFER_CONTROL = "buffer-control"
     #: DOCSIS-PIE: its latency target (TLV 24.40.2) and its buffer (24.35).
@@ -44,13 +44,17 @@ class Feature(StrEnum):
     @property
     def words(self) -> str:
         """Its name above a column."""
-        return {"buffer-control": "Buffer Control", "aqm": "AQM"}.get(self, self.replace("-", " "))
+        names = {"buffer-control": "Buffer Control", "aqm": "AQM", "aqm-off": "AQM off"}
+        return names.get(self, self.replace("-", " "))
 
     @property
     def place(self) -> int:
         """Its place among the columns."""
         return list(Feature).index(self)
 
+
+#: What a modem is called that nobody has set.
+DELIVERED = "as delivered"
 
 #: Those that ``--may-set`` can name.
 CHOOSABLE = (Feature.BUFFER_CONTROL, Feature.AQM, Feature.LOW_LATENCY)
@@ -69,7 +73,7 @@ class Candidate:
     upstream, downstream
         What it writes to the tables of the two directions.
     is_settable
-        Whether it can be recommended: the buffer of a modem that nobody has set cannot.
+        Whether it can be recommended: what is there to compare with cannot.
     target
         The latency target of DOCSIS-PIE, in ms; None where it is not set.
     size
@@ -86,8 +90,14 @@ class Candidate:
 
     @property
     def group(self) -> str:
-        """The name of its feature; the buffer of a modem that nobody has set is of none."""
-        return self.feature.words if self.is_settable else "unmanaged"
+        """The name of its feature."""
+        is_delivered = self.feature is Feature.TODAY and not self.is_settable
+        return DELIVERED if is_delivered else self.feature.words
+
+    @property
+    def is_pie_by_default(self) -> bool:
+        """Whether it is DOCSIS-PIE with its defaults, as modems of DOCSIS 3.1 have it."""
+        return self.feature is Feature.AQM and self.target is None and self.size is None
 
     def write_link(self, tier: Tier) -> dict[str, Any]:
         """Give the content of ``[link.cable.docsis]`` with this setting."""
@@ -138,11 +148,26 @@ def list_candidates(tier: Tier, features: Sequence[Feature]) -> list[Candidate]:
             tried.append(own)
     tried = [own for own in tried if own.feature in features]
     if tier.today is None:
-        unmanaged = {"queue": {"drop_tail": {"limit": UNMANAGED}}}
-        label = f"no AQM, {UNMANAGED}"
-        return [*tried, Candidate(label, Feature.TODAY, unmanaged, is_settable=False)]
+        return [*tried, *_list_baselines(tier, has_pie=Feature.AQM in features)]
     today = [tier.today.get(way, {}) for way in ("upstream", "downstream")]
     return [Candidate("as it is", Feature.TODAY, *today), *tried]
+
+
+def _list_baselines(tier: Tier, *, has_pie: bool) -> list[Candidate]:
+    """List what is there to compare with: a modem as delivered, and with its AQM off.
+
+    As delivered a modem of DOCSIS 3.1 has DOCSIS-PIE with its defaults, which may be among the
+    settings that are tried (``has_pie``); one without AQM is the same with its AQM off.
+    """
+    own = find_generation(tier.preset)
+    if not own.has_aqm:
+        label = f"{DELIVERED}: no AQM, {own.buffer}"
+        return [Candidate(label, Feature.TODAY, is_settable=False)]
+    label = f"{DELIVERED}: DOCSIS-PIE, {own.buffer}"
+    delivered = [] if has_pie else [Candidate(label, Feature.TODAY, is_settable=False)]
+    queue = {"queue": {"drop_tail": {"limit": own.buffer}}}
+    off = Candidate(f"no AQM, {own.buffer}", Feature.AQM_OFF, queue, is_settable=False)
+    return [*delivered, off]
 
 
 def _set_aqm(label: str, *, target: int | None = None, size: int | None = None) -> Candidate:

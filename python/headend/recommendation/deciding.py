@@ -13,7 +13,7 @@ All that sentences, tables and figures say of a tier is a fact of its `Decision`
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -88,6 +88,8 @@ class Decision(Evaluation):
         groups: dict[Feature, list[int]] = {own: [] for own in Feature}
         for number, own in enumerate(self.candidates, start=1):
             groups[own.feature].append(number)
+        if not groups[Feature.TODAY] and self.delivered:
+            groups[Feature.TODAY] = [self.delivered]
         bests = {feature: self.choose(among) for feature, among in groups.items() if among}
         if self.chosen.setting:
             # Being as good is not transitive: the best of its feature alone can be another setting.
@@ -186,8 +188,26 @@ class Decision(Evaluation):
 
     @property
     def today(self) -> int | None:
-        """What the tier has today, or the buffer of a modem that nobody has set."""
+        """What the tier has today or, of rates alone, what a modem has as delivered."""
         return self.bests[Feature.TODAY].setting if Feature.TODAY in self.bests else None
+
+    @property
+    def delivered(self) -> int | None:
+        """What a modem has as delivered; None where a file says what the tier has today."""
+        if self.tier.today is not None:
+            return None
+        own = self._find_first(lambda one: one.feature is Feature.TODAY)
+        is_pie = self.tier.is_docsis31
+        return own or (self._find_first(lambda one: one.is_pie_by_default) if is_pie else None)
+
+    @property
+    def aqm_off(self) -> int | None:
+        """The buffer of a modem as delivered without its AQM, where that is something else."""
+        return self._find_first(lambda one: one.feature is Feature.AQM_OFF)
+
+    def _find_first(self, is_meant: Callable[[Candidate], bool]) -> int | None:
+        numbers = (number for number, own in enumerate(self.candidates, start=1) if is_meant(own))
+        return next(numbers, None)
 
     @property
     def is_lax(self) -> bool:

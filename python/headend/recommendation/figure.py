@@ -51,14 +51,16 @@ if TYPE_CHECKING:
     from headend.analysis.measures import MeasureValues
     from headend.recommendation.deciding import Decision
 
-#: The colour and the shape of each feature; that of today is the grey of queues.
+#: The colour and the shape of each feature; those that are there to compare with are grey, as
+#: queues are.
 _SLOTS = {
     Feature.TODAY: QUEUES,
+    Feature.AQM_OFF: QUEUES,
     Feature.BUFFER_CONTROL: 0,
     Feature.AQM: 1,
     Feature.LOW_LATENCY: 2,
 }
-_SHAPES = dict(zip(_SLOTS, (SHAPES[3], *SHAPES[:3]), strict=True))
+_SHAPES = dict(zip(_SLOTS, (*SHAPES[3:5], *SHAPES[:3]), strict=True))
 
 #: Of the length of an axis, so much is left beyond the values at each end.
 ROOM = 0.04
@@ -428,7 +430,7 @@ def _describe_best(tier: _Tier, measures: Sequence[str]) -> str:
 def _label(tier: _Tier, points: pl.DataFrame, x: Drawn, y: Drawn) -> pl.DataFrame:
     """Name the points that the text speaks of, each beside its point, and no two over each other.
 
-    They are the one with a ring, the setting of today, the ends of the buffers, and the best of
+    They are the one with a ring, those to compare with, the ends of the buffers, and the best of
     each feature, in this order.
     """
     decision = tier.decision
@@ -436,7 +438,7 @@ def _label(tier: _Tier, points: pl.DataFrame, x: Drawn, y: Drawn) -> pl.DataFram
     buffers = points.filter("is_buffer")["number"].to_list()
     wanted = [
         decision.chosen.setting,
-        *(own for own in shown if decision.find(own).feature is Feature.TODAY),
+        *(own for own in shown if own in (decision.today, decision.aqm_off)),
         *buffers[:1],
         *buffers[-1:],
         *(best.setting for best in decision.bests.values()),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError, naming
+from headend.modem_file.check import suppose
 from headend.modem_file.reading import read_any_form
 from headend.recommendation.rates import find_capacities, read_rate
 from headend.recommendation.tier import LINE, Tier, copy_tables
@@ -106,7 +108,10 @@ def read_modem_tier(path: Path, preset: str, name: str | None = None) -> tuple[T
     # gold of gold.cm, and of gold.cm.toml
     name = name or (Path(path.stem).stem if path.suffix in (".toml", ".json") else path.stem)
     tier = Tier(name, upstream, downstream, stays, today, path)
-    return tier, [f"{path}: {note}" for own in read for note in own["notes"]]
+    notes = [note for own in read for note in own["notes"]]
+    if supposed := suppose(content, preset):
+        notes.insert(0, supposed)
+    return replace(tier, supposed=supposed), [f"{path}: {note}" for note in notes]
 
 
 def _find_rate(line: Mapping[str, Any], way: str, preset: str, path: Path) -> float:

@@ -10,7 +10,8 @@ from headend.analysis.grading import Grade
 from headend.analysis.measures import MeasureValues
 from headend.analysis.ranking import Choice, Feasibility
 from headend.analysis.ties import TIE
-from headend.recommendation.candidate import DEFAULT_TARGET, UNMANAGED, Candidate, Feature
+from headend.modem_file.generation import find_generation
+from headend.recommendation.candidate import DEFAULT_TARGET, DELIVERED, Candidate, Feature
 from headend.recommendation.deciding import Decision
 from headend.recommendation.sender import join_senders
 from headend.recommendation.tier import Tier
@@ -22,9 +23,6 @@ from headend.wording.table import Cell, Row, Table, make_matrix
 
 #: The name of the figure that shows why.
 TRADE_OFF = "trade-off"
-
-#: The heading of the column of today's settings where no file says what they are.
-UNKNOWN = "unmanaged"
 
 #: The most tiers that the question names.
 MOST_ASKED = 4
@@ -297,12 +295,12 @@ def draw_matrix(decisions: Sequence[Decision]) -> Table:
     features = [own for own in Feature if any(own in decision.bests for decision in decisions)]
     headings = {own: own.words for own in features}
     if all(decision.tier.today is None for decision in decisions):
-        headings[Feature.TODAY] = UNKNOWN  # what no file says of today is an unmanaged buffer
+        headings[Feature.TODAY] = DELIVERED
     rows = [
         Row(
             decision.tier.name,
             tuple(
-                _draw_cell(decision, decision.bests[own], headings[own])
+                _draw_cell(decision, decision.bests[own], own, headings[own])
                 if own in decision.bests
                 else None
                 for own in features
@@ -313,15 +311,20 @@ def draw_matrix(decisions: Sequence[Decision]) -> Table:
     return make_matrix(headings.values(), rows, "tier", _explain_cells(decisions))
 
 
-def _draw_cell(decision: Decision, best: Choice, heading: str) -> Cell:
-    """Draw the best setting of a feature."""
+def _draw_cell(decision: Decision, best: Choice, feature: Feature, heading: str) -> Cell:
+    """Draw the best setting of a feature.
+
+    What a modem has as delivered can be a setting of another column: it is the recommended one only
+    there.
+    """
     setting = best.setting
     if setting is None:
         return Cell("", Grade.NONE, "no result")
     number = _shorten(decision.find(setting).label, heading)
-    is_chosen = setting == decision.chosen.setting
+    is_own = decision.find(setting).feature is feature
+    is_chosen = is_own and setting == decision.chosen.setting
     if best.standing is Feasibility.HOLDS:
-        word = "recommended" if setting == decision.recommended else "holds"
+        word = "recommended" if is_own and setting == decision.recommended else "holds"
         gained = _write_plain(decision.objective, setting) if decision.objective else ""
         return Cell(number, Grade.GOOD, word, gained, is_chosen=word == "recommended")
     grade, word = (Grade.POOR, "nearest") if is_chosen else (Grade.BAD, "fails")
@@ -339,12 +342,19 @@ def _shorten(label: str, heading: str) -> str:
     ('32 KiB', '10 ms, buffer 64 KiB')
     >>> _shorten("low latency", "low latency"), _shorten("low latency, AQM 15 ms", "low latency")
     ('on', 'on, AQM 15 ms')
-    >>> _shorten("no AQM, 250 ms", "unmanaged"), _shorten("no AQM, 250 ms", "today")
-    ('250 ms', 'no AQM, 250 ms')
+    >>> _shorten("no AQM, 250 ms", "AQM off"), _shorten("AQM 10 ms", "as delivered")
+    ('250 ms', 'AQM 10 ms')
+    >>> _shorten("as delivered: no AQM, 256 KiB", "as delivered")
+    'no AQM, 256 KiB'
     """
     if heading == Feature.LOW_LATENCY.words:
         return label.replace(heading, "on", 1)
-    starts = {UNKNOWN: "no AQM, ", Feature.BUFFER_CONTROL.words: "buffer ", "AQM": "AQM "}
+    starts = {
+        DELIVERED: f"{DELIVERED}: ",
+        Feature.AQM_OFF.words: "no AQM, ",
+        Feature.BUFFER_CONTROL.words: "buffer ",
+        Feature.AQM.words: "AQM ",
+    }
     return label.removeprefix(starts.get(heading, ""))
 
 
@@ -368,6 +378,10 @@ def _explain_cells(decisions: Sequence[Decision]) -> str:
         part += f", with its {name_term(wish.objective.text)}"
     if Feasibility.FAILS in standings:
         part += ", or with the condition that it misses most"
+    presets = dict.fromkeys(own.tier.preset for own in decisions if own.delivered)
+    supposed = [find_generation(preset).brief for preset in presets]
+    if supposed:
+        part += f". {capitalise(DELIVERED)} is {'; '.join(supposed)}"
     return f"{'. '.join([*parts, part])}."
 
 
@@ -428,26 +442,43 @@ def _describe_choice(decision: Decision, setting: int) -> str:
     return f"{advice}. {which}; {reason}.{as_good}"
 
 
+def describe_today(decision: Decision) -> tuple[str, str]:
+    """Name what gains are told against, and say in brackets what that is; or nothing."""
+    tier = decision.tier
+    if tier.today is None:
+        return DELIVERED, f" ({find_generation(tier.preset).brief})"
+    return str(Feature.TODAY), f" ({tier.supposed.replace(' (', ' with ').replace(')', '')})" if (
+        tier.supposed
+    ) else ""
+
+
+def _describe_changes(decision: Decision, setting: int, other: int) -> str:
+    """Say what is better with a setting than with another, and what is worse."""
+    changes = []
+    for word, terms in zip(("better", "worse"), decision.list_changes(setting, other), strict=True):
+        values = [
+            f"{name_term(own)} {_write_plain(decision.terms[own], other)} →"
+            f" {_write_plain(decision.terms[own], setting)}"
+            for own in terms
+        ]
+        changes.append(f"{word}: {join_names(values)}" if values else f"nobody is {word} off")
+    return "; ".join(changes)
+
+
 def _describe_cost(decision: Decision, setting: int) -> str:
     """Say who gains and who pays against today's setting, and what another feature gives."""
     parts, today = [], decision.today
+    name, about = describe_today(decision)
     if today == setting:
-        parts.append("It is what the line has today")
+        what = "what the line has today" if name == Feature.TODAY else f"what a modem has {name}"
+        parts.append(f"It is {what}{about}")
     elif today is not None:
-        before = "today"
-        if decision.tier.today is None:
-            before = f"a modem with a buffer of {UNMANAGED} and no AQM"
-        changes = []
-        for word, terms in zip(
-            ("better", "worse"), decision.list_changes(setting, today), strict=True
-        ):
-            values = [
-                f"{name_term(own)} {_write_plain(decision.terms[own], today)} →"
-                f" {_write_plain(decision.terms[own], setting)}"
-                for own in terms
-            ]
-            changes.append(f"{word}: {join_names(values)}" if values else f"nobody is {word} off")
-        parts.append(f"Against {before}, {'; '.join(changes)}")
+        before = name if name == Feature.TODAY else f"a modem {name}"
+        parts.append(f"Against {before}{about}, {_describe_changes(decision, setting, today)}")
+    if (off := decision.aqm_off) and off in decision.standings:
+        buffer = find_generation(decision.tier.preset).buffer
+        changes = _describe_changes(decision, setting, off)
+        parts.append(f"Against {Feature.AQM_OFF.words} (a buffer of {buffer}), {changes}")
     if unasked := [_write_value(decision, own, setting) for own in decision.unasked]:
         parts.append(f"No condition asks for {join_names(unasked)}")
     if other := decision.alternative:

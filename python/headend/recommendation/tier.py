@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headend.modem_file.generation import PRESET
+
 #: The name of the line in the scenarios.
 LINE = "cable"
 
@@ -30,6 +32,8 @@ class Tier:
         are known.
     file
         The configuration file of its modems, where it was read from one.
+    supposed
+        What modems of the generation do where that file says nothing of AQM or buffer; or empty.
     """
 
     name: str
@@ -38,6 +42,12 @@ class Tier:
     link: Mapping[str, Any]
     today: Mapping[str, Any] | None = None
     file: Path | None = field(default=None, compare=False)
+    supposed: str = ""
+
+    @property
+    def preset(self) -> str:
+        """The generation of its modems."""
+        return str(self.link.get("preset", PRESET))
 
     @property
     def is_docsis31(self) -> bool:

@@ -49,6 +49,11 @@ def measure_beyond(points: pl.DataFrame, direction: str, rate_mbps: float, burst
     return max(find_excess(count_bytes(rates), rate_mbps) for rates in rows) - burst
 
 
+def tell_beyond(size: float, digits: int = 1) -> str:
+    """Say by how many bytes something is beyond a bound or below it, in kB."""
+    return f"{abs(size) / 1e3:,.{digits}f} kB {'beyond' if size > 0 else 'below'}"
+
+
 def check_inequalities(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold every interval against both rates, both ways, with the matrix's MAPs; tell others."""
     agrees, found = True, []
@@ -61,21 +66,21 @@ def check_inequalities(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimRes
         ):
             beyond = measure_beyond(own, direction, rate, burst)
             agrees &= beyond <= limits["packet"]
-            found.append(f"{direction}stream {name} {beyond / 1e3:+,.1f} kB beyond the bound")
+            found.append(f"{direction}stream {name} {tell_beyond(beyond)} the bound")
     peak, slack = limits["up"]["peak_mbps"], limits["up"]["slack"]
     told = ", ".join(
-        f"{interval} ms {measure_beyond(rows, 'up', peak, slack) / 1e3:+,.1f} kB"
+        f"{interval} ms {tell_beyond(measure_beyond(rows, 'up', peak, slack))} it"
         for (interval,), rows in points.sort("map_ms").group_by("map_ms", maintain_order=True)
     )
     steady, held = (
-        (excess_by_symbols(symbol, limits["down"]["peak_mbps"]) - limits["down"]["slack"]) / 1e3
+        excess_by_symbols(symbol, limits["down"]["peak_mbps"]) - limits["down"]["slack"]
         for symbol in (1, SYMBOL_NS)
     )
     why = (
         "upstream the rates bound what is requested, and a MAP's worth of it leaves in one burst:"
-        f" beyond P it is {told} with MAPs that far apart. Downstream packets come out at the ends"
-        f" of OFDM symbols of {SYMBOL_NS / 1e3:g} µs: frames exactly at P, held to these, are"
-        f" {held:+.1f} kB beyond by arithmetic, and {steady:+.2f} kB without symbols"
+        f" held against P it is {told} with MAPs that far apart. Downstream packets come out at the"
+        f" ends of OFDM symbols of {SYMBOL_NS / 1e3:g} µs: frames exactly at P, held to these, are"
+        f" {tell_beyond(held)} it by arithmetic, and {tell_beyond(steady, 2)} it without symbols"
     )
     return ClaimResult("; ".join(found), decide(agrees), why="" if agrees else why)
 

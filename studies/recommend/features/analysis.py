@@ -124,7 +124,7 @@ def check_buffer(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
 
 def check_bufferbloat(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Hold the call's score in 250 ms of buffer."""
-    return _hold_scores(points, limits, RATES, lambda own: own.feature is Feature.TODAY)
+    return _hold_scores(points, limits, RATES, lambda own: own.feature is Feature.AQM_OFF)
 
 
 def check_calls(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
@@ -155,7 +155,7 @@ def check_pages(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
                 (own for own in candidates if own.feature is Feature.BUFFER_CONTROL),
                 key=lambda own: abs(find_size(own) - wanted),
             ),
-            next(own for own in candidates if own.feature is Feature.TODAY),
+            next(own for own in candidates if own.feature is Feature.AQM_OFF),
         ]
         times = [
             _take(points, limits["case"], name_setting(tier, own), "page.page_load_time.p90")

@@ -180,7 +180,7 @@ def _weigh(delay: float, flow: ServiceFlow, buffer: Buffer) -> Severity | None:
     What the modem does where the file says nothing counts as what the file says; a default buffer
     beside no AQM by default is nobody's mistake, and a warning.
     """
-    if flow.aqm.runs or flow.direction == "down" and flow.aqm.state == "unsaid":
+    if flow.aqm.runs or (flow.direction == "down" and flow.aqm.state == "unsaid"):
         return "error" if delay > TOO_LONG and buffer.path else None
     if delay <= LONG:
         return None
