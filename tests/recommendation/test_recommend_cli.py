@@ -23,7 +23,7 @@ from headend.recommendation.result import load_recommendation
 TIER = (
     *("--upstream", "5 Mbit/s", "--traffic", "page, upload", "--seeds", "2"),
     *("--set", "duration=12 s", "--set", "warmup=4 s"),
-    *("--expect", "upload.goodput >= 40 %"),
+    *("--expect", "upload.goodput >= 40 %", "--senders", "cubic"),
 )
 
 #: A condition that no setting of it keeps.
