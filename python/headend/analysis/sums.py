@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 from headend.analysis.expect import Quantity, parse_quantity_name
 from headend.engine.columns import Tables
+from headend.engine.metrics import find_metric
 from headend.errors import InputError
 from headend.scenario.subjects import Vocabulary
 from headend.text.quantity import Kind
@@ -62,3 +64,23 @@ def add_up(parts: Sequence[Quantity], tables: Tables) -> float | None:
     if not all(values):
         return None
     return sum(sum(value) / len(value) for value in values)
+
+
+def add_worst(parts: Sequence[Quantity], tables: Tables) -> float | None:
+    """Add several quantities, each of its worst direction and member; None if one is missing."""
+    values = [take_worst(quantity, tables) for quantity in parts]
+    known = [value for value in values if value is not None]
+    return sum(known) if len(known) == len(values) else None
+
+
+def take_worst(quantity: Quantity, tables: Tables) -> float | None:
+    """Read a quantity as ``[expect]`` does: the worst of directions and members.
+
+    It is their mean where neither more nor less is better. None where it was not measured.
+    """
+    values = quantity.read(tables)
+    if not values:
+        return None
+    metric = find_metric(quantity.metric)
+    rising = metric.higher_is_better if metric else None
+    return fmean(values) if rising is None else min(values) if rising else max(values)

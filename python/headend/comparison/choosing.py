@@ -7,10 +7,12 @@ real program are shorter. Choices that are still equal are a tie.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 
+from headend.analysis.ties import average, compare_seeds
 from headend.comparison.outcomes import FlowOutcome, TierOutcome
 
 #: Sums of badness that differ by no more than this are equal: groups' are fractions.
@@ -18,6 +20,9 @@ SAME_BADNESS = 0.15
 
 #: A transfer's loss or gain below this share of its rate does not count as a cost.
 NO_COST = 0.005
+
+#: What all transfers get together, among the names of transfers.
+TOGETHER = "+"
 
 #: How one flow or group fared under each choice; None where a choice does not have it.
 Fates = Sequence[FlowOutcome | None]
@@ -184,7 +189,8 @@ def find_costs(
 ) -> dict[str, list[float]] | None:
     """Find the changes of each transfer's rate under the best choices, as shares, beyond intervals.
 
-    None where there is no transfer.
+    Where a tier has several transfers, what they get together is under `TOGETHER`. None where there
+    is no transfer.
 
     Parameters
     ----------
@@ -194,6 +200,15 @@ def find_costs(
     found: dict[str, list[float]] = {}
     has_transfers = False
     for tier, hurt, best in tiers:
+        transfers = [
+            fates
+            for fates in tier.people.values()
+            if hurt and (base := fates[hurt[0]]) and base.is_transfer and base.estimate
+        ]
+        if len(transfers) > 1:
+            for at in best:
+                if (share := _compare_sums(transfers, hurt[0], at)) is not None:
+                    found.setdefault(TOGETHER, []).append(share)
         for name, fates in tier.people.items():
             base = fates[hurt[0]] if hurt else None
             level = base.estimate if base and base.is_transfer else None
@@ -205,3 +220,27 @@ def find_costs(
                 if difference and (difference.count < 2 or difference.is_clear):
                     found.setdefault(name, []).append(difference.mean / level.mean)
     return found if has_transfers else None
+
+
+def _compare_sums(transfers: Sequence[Fates], base: int, at: int) -> float | None:
+    """Give the change of what transfers get together, as a share; 0 within its interval.
+
+    None where no seed has all of them.
+    """
+    sums = [_add_rates(transfers, place) for place in (base, at)]
+    before, after = sums
+    difference = compare_seeds(after, before)
+    level = average(before)
+    if difference is None or math.isnan(level) or not level:
+        return None
+    is_known = difference.count < 2 or difference.is_clear
+    return difference.mean / level if is_known else 0.0
+
+
+def _add_rates(transfers: Sequence[Fates], at: int) -> dict[int, float]:
+    """Add what transfers get under a choice, by seed; a seed that lacks one of them is left out."""
+    found = [fate.values for fates in transfers if (fate := fates[at])]
+    if len(found) < len(transfers):
+        return {}
+    sums = {seed: sum(own.get(seed, math.nan) for own in found) for seed in found[0]}
+    return {seed: total for seed, total in sums.items() if not math.isnan(total)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headend.analysis.channels import gather_channels
 from headend.analysis.ties import TIE
-from headend.comparison.choosing import NO_COST, find_costs, pick
+from headend.comparison.choosing import NO_COST, TOGETHER, find_costs, pick
 from headend.comparison.outcomes import TierOutcome
 
 #: A median queue delay that exceeds the shortest one by this much explains why a flow suffers, ns.
@@ -73,11 +73,14 @@ class Costs:
         The transfer that gains most, where none loses; None where none gains.
     is_even
         Whether none loses or gains.
+    together
+        The changes of what several transfers get together; None where there is one.
     """
 
     losses: Mapping[str, Sequence[float]]
     gain: tuple[str, Sequence[float]] | None
     is_even: bool
+    together: Sequence[float] | None = None
 
 
 def weigh_costs(
@@ -87,17 +90,22 @@ def weigh_costs(
     found = find_costs(tiers)
     if found is None:
         return None
+    together = found.pop(TOGETHER, None)
     least = {name: min(own) for name, own in found.items()}
     losing = [
         name for name, own in found.items() if least[name] <= (-NO_COST if max(own) < 0 else -TIE)
     ]
     ordered = sorted(losing, key=lambda name: least[name])
-    # The largest loss is always named; another only where it is no tie.
-    losses = {name: found[name] for at, name in enumerate(ordered) if not at or least[name] <= -TIE}
+    # The largest loss of a single transfer is always named; others only where they are no tie.
+    losses = {
+        name: found[name]
+        for at, name in enumerate(ordered)
+        if least[name] <= -TIE or (not at and together is None)
+    }
     gains = [name for name, own in least.items() if own >= NO_COST]
     gain = max(gains, key=lambda name: max(found[name])) if gains else ""
     is_even = all(own > -NO_COST for own in least.values())
-    return Costs(losses, (gain, found[gain]) if gain else None, is_even)
+    return Costs(losses, (gain, found[gain]) if gain else None, is_even, together)
 
 
 def find_full_channels(tier: TierOutcome) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from headend.analysis.grading import ORDER, UNUSABLE
 from headend.analysis.key_figure import FEW_DECIMALS, write_value
 from headend.comparison.choosing import (
+    NO_COST,
     Gap,
     changes,
     find_best,
@@ -58,6 +59,8 @@ def describe_tier(grid: Grid, tier: TierOutcome) -> tuple[str, ...]:
     fate = capitalise(_write_fate(main, pick(fates, hurt)))
     cause = _describe_cause(grid, find_shared_cause(tier, main, hurt))
     first = f"{fate} under {_name(choices, hurt)}{cause}."
+    if grid.choice.role == "given":  # nobody can choose it, so that none is best
+        return first, _describe_given(grid, tier, main, hurt)
     best = find_best(tier)
     if set(best) & set(hurt):
         return first, _describe_trade_off(grid, tier, main)
@@ -173,6 +176,22 @@ def _describe_queues(grid: Grid, tier: TierOutcome) -> str:
     )
 
 
+def _describe_given(grid: Grid, tier: TierOutcome, main: str, hurt: Sequence[int]) -> str:
+    """Say how the most affected flow fares under the other circumstances, which are no advice."""
+    fates = tier.people[main]
+    rest = [at for at, fate in enumerate(fates) if fate and at not in hurt]
+    if not rest:
+        return f"{capitalise(grid.choice.name)} is given here: nothing was tried against it."
+    fate = _write_fate("it", pick(fates, rest))
+    others = [
+        name
+        for name, own in tier.people.items()
+        if name != main and any(one.suffers for one in pick(own, rest))
+    ]
+    still = f", and {join_names(others)} suffer{'s' if len(others) == 1 else ''}" if others else ""
+    return f"Under {_name(grid.choice.values, rest)} {fate}{still}."
+
+
 def _describe_trade_off(grid: Grid, tier: TierOutcome, main: str) -> str:
     """Name a flow that suffers where the most affected flow does not."""
     hurt = set(find_hurt(tier.people[main]))
@@ -228,6 +247,8 @@ def _describe_cost(costs: Costs | None, base: str = "") -> str:
     if costs is None:
         return ""
     than = f" than under {base}" if base else ""
+    if costs.together is not None:
+        return _describe_sum(costs, costs.together, than)
     if costs.losses:
         told = [_write_loss(name, own) for name, own in costs.losses.items()][:MOST_COSTS]
         return f", for {join_names([*told, *_count_more(list(costs.losses))])}{than}"
@@ -235,6 +256,22 @@ def _describe_cost(costs: Costs | None, base: str = "") -> str:
         name, shares = costs.gain
         return f", with {_write_shares(shares)} more {name}{than}"
     return ", at no cost to transfers" if costs.is_even else ""
+
+
+def _describe_sum(costs: Costs, together: Sequence[float], than: str) -> str:
+    """Say what several transfers lose or gain together, and which of them loses most."""
+    changes = ""
+    if min(together) <= -NO_COST:
+        changes = f", for {_write_loss('of all transfers together', together)}{than}"
+    elif max(together) >= NO_COST:
+        changes = f", with {_write_shares(together)} more of all transfers together{than}"
+    told = [_write_loss(name, own) for name, own in costs.losses.items()][:MOST_COSTS]
+    told += _count_more(list(costs.losses))
+    if told and not changes:
+        return f", with as much of all transfers together but {join_names(told)}{than}"
+    if told:
+        return f"{changes} ({join_names(told)})"
+    return changes or ", at no cost to transfers"
 
 
 def _write_loss(name: str, changes: Sequence[float]) -> str:

@@ -7,14 +7,12 @@ import json
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from headend.analysis.criteria import Criteria
 from headend.analysis.expect import Quantity, list_quantities, parse_quantity_name
-from headend.analysis.sums import BASE_UNITS
+from headend.analysis.sums import BASE_UNITS, take_worst
 from headend.engine.columns import Lists, Tables
-from headend.engine.metrics import find_metric
 from headend.errors import InputError
 from headend.running.measuring import make_frame
 from headend.scenario.subjects import Vocabulary
@@ -96,19 +94,6 @@ def keep(criteria: Criteria, vocabulary: Vocabulary, made: list[Kept]) -> Kept:
                 besides.append(part)
     made.append(Kept(vocabulary, tuple(besides)))
     return made[-1]
-
-
-def take_worst(quantity: Quantity, tables: Tables) -> float | None:
-    """Read a quantity as ``[expect]`` does: the worst of directions and members, or the mean.
-
-    None where it was not measured.
-    """
-    values = quantity.read(tables)
-    if not values:
-        return None
-    metric = find_metric(quantity.metric)
-    rising = metric.higher_is_better if metric else None
-    return fmean(values) if rising is None else min(values) if rising else max(values)
 
 
 def list_parts(measure: str) -> list[str]:

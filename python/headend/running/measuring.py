@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from headend.analysis.sums import BASE_UNITS, add_up, check_measures, parse_sum
-from headend.engine.metrics import FLOW_METRICS, QUEUE_METRICS, Metric, list_measures
+from headend.analysis.sums import BASE_UNITS, add_worst, check_measures, parse_sum
+from headend.engine.metrics import FLOW_METRICS, QUEUE_METRICS, Metric, find_metric, list_measures
 from headend.scenario.groups import name_group
 from headend.scenario.subjects import Vocabulary
 
 if TYPE_CHECKING:
     import polars as pl
 
-#: Counts over a run, which add up over the members of a group; of all else the mean is taken.
+#: Counts over a run, which add up over the members of a group; of all else the worst counts.
 _ADD_UP = {
     *(name for name, metric in FLOW_METRICS.items() if metric.adds_up),
     *(name for name, metric in QUEUE_METRICS.items() if metric.adds_up),
@@ -54,7 +54,7 @@ class Named:
                     "subject": first.subject if len(parts) == 1 else None,
                     "direction": first.direction if len(parts) == 1 else None,
                     "metric": text.removeprefix(f"{first.subject}.") if len(parts) == 1 else text,
-                    "value": add_up(parts, tables),
+                    "value": add_worst(parts, tables),
                     "unit": BASE_UNITS[first.kind],
                 }
             )
@@ -150,7 +150,7 @@ def _list_columns(metrics: Mapping[str, Metric]) -> Iterator[tuple[str, str]]:
 
 
 def _gather(rows: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
-    """Give a row for each figure of each group: what adds up is the sum, of all else the mean."""
+    """Give a row for each figure of each group: what adds up is the sum, of all else the worst."""
     import polars as pl
 
     stems = {
@@ -165,10 +165,23 @@ def _gather(rows: pl.DataFrame, vocabulary: Vocabulary) -> pl.DataFrame:
     value = (
         pl.when(pl.col("metric").first().is_in(list(_ADD_UP)))
         .then(pl.col("value").sum())
+        .when(pl.col("metric").first().is_in(_list_rising(rows, higher_is_better=True)))
+        .then(pl.col("value").min())
+        .when(pl.col("metric").first().is_in(_list_rising(rows, higher_is_better=False)))
+        .then(pl.col("value").max())
         .otherwise(pl.col("value").mean())
     )
     keys = ["subject", "direction", "metric", "unit"]
     return members.group_by(keys, maintain_order=True).agg(value.alias("value"))
+
+
+def _list_rising(rows: pl.DataFrame, *, higher_is_better: bool) -> list[str]:
+    """List the metrics of which more, or less, is better, with their statistics."""
+    return [
+        name
+        for name in rows["metric"].unique()
+        if (metric := find_metric(name)) and metric.higher_is_better is higher_is_better
+    ]
 
 
 def make_frame(rows: Sequence[Mapping[str, object]]) -> pl.DataFrame:
