@@ -540,7 +540,9 @@ def _describe_nothing(decision: Decision) -> tuple[str, str, str]:
             f" {sender.words}"
             for sender, standings in decision.by_sender.items()
         ]
-        obstacle += f" Of {number} settings meet all conditions: {'; '.join(counts)}."
+        first, *others = counts
+        holding = f"{first.replace(' ', ' meet all conditions ', 1)}"
+        obstacle += f" Of {number} settings, {'; '.join([holding, *others])}."
     first = (
         f"Nothing is recommended: none of {number} settings meets all conditions, and {label}"
         f" comes nearest, with {missed}."
