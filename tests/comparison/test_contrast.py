@@ -308,6 +308,40 @@ def test_the_best_choice_is_told_with_everything_it_costs() -> None:
     )
 
 
+def test_costs_are_of_all_transfers_together() -> None:
+    people = {
+        "call": CALLS,
+        "upload": (make_upload(10e6), make_upload(10e6), make_upload(6e6)),
+        "backup": (make_upload(4e6), make_upload(4e6), make_upload(8e6)),
+    }
+    _, second = tell(people)
+    assert second == (
+        "Under c it is good (MOS 4.3), with as much of all transfers together but 40 % less upload"
+        " than under a."
+    )
+    people["backup"] = (make_upload(4e6), make_upload(4e6), make_upload(9.4e6))
+    _, second = tell(people)
+    assert ", with 10 % more of all transfers together than under a (40 % less upload)." in second
+
+
+def test_what_nobody_can_choose_is_no_advice() -> None:
+    variants = vary({RATE: "1 Mbit/s"}, {RATE: "2 Mbit/s"}, {RATE: "5 Mbit/s"})
+    named = zip(("1 Mbit/s", "2 Mbit/s", "5 Mbit/s"), variants, strict=True)
+    grid, (tier,) = judge_grid([Variant(name, own.results) for name, own in named])
+    people = {
+        "call": CALLS,
+        "upload": (make_upload(1e6), make_upload(2e6), make_upload(0.6e6)),
+    }
+    made = replace(
+        tier,
+        people={name: tuple(fates) for name, fates in people.items()},
+        queues=(None,) * 3,
+    )
+    first, second = describe_tier(grid, made)
+    assert first.startswith("Call is poor to unusable")
+    assert second == "Under 5 Mbit/s it is good (MOS 4.3)."
+
+
 def test_a_grid_without_a_change_of_grade_says_what_differs_all_the_same() -> None:
     people = {
         "ping": (make_ping(20e6), make_ping(20e6)),

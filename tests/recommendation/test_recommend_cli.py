@@ -290,6 +290,7 @@ def test_what_cannot_be_asked_is_refused_in_one_line(
         ["--rtt", "20 ms"],
         ["--seeds", "3"],
         ["--set", "duration=20 s"],
+        ["--senders", "cubic"],
         ["--may-set", "aqm"],
         ["--out", "other"],
     ],
@@ -325,7 +326,8 @@ def test_help_has_its_options_under_headings() -> None:
         "Options:",
     ]
     people = shown.split("The people on the line:")[1].split("What is recommended:")[0]
-    assert [word for word in people.split() if word.startswith("--")] == ["--traffic", "--rtt"]
+    named = [word for word in people.split() if word.startswith("--")]
+    assert named == ["--traffic", "--rtt", "--senders"]
 
 
 def complete(*words: str) -> list[str]:
@@ -344,5 +346,7 @@ def test_names_are_completed_in_a_list_too() -> None:
     assert complete("--may-set", "aqm,lo") == ["aqm,low-latency"]
     assert complete("--preset", "docsis") == ["docsis31", "docsis30"]
     assert complete("--rtt", "b") == ["boston"]
+    assert complete("--senders", "cubic,rep") == []
+    assert complete("--senders", "cubic,bb") == ["cubic,bbr", "cubic,bbr3"]
     assert complete("--traffic", "vid")[:1] == ["video"]
     assert complete("--traffic", "call,up") == ["call,upload"]

@@ -183,7 +183,7 @@ def test_where_a_condition_misses_for_one_sender_it_is_named() -> None:
     _, obstacle, _ = describe_tier(decision)
     number = len(decision.chosen.among)
     assert obstacle.endswith(
-        f"Of {number} settings meet all conditions: {number} under CUBIC, 1 connection;"
+        f"Of {number} settings, {number} meet all conditions under CUBIC, 1 connection;"
         " 0 under BBR version 3, 10 connections."
     )
 

@@ -137,6 +137,22 @@ def test_a_wide_interval_alone_does_not_make_a_setting_recommended() -> None:
     assert chosen.label == "AQM 10 ms, buffer 64 KiB"
 
 
+def test_why_a_setting_with_less_to_set_is_not_chosen_is_told() -> None:
+    decision = make(
+        lambda label, _: 4.4 if label == "AQM 5 ms" else 4.1,
+        lambda label, _: 3.9e6 if label == "AQM 5 ms" else 4e6,
+    )
+
+    chosen = find(decision)
+
+    assert chosen is not None
+    assert chosen.label == "AQM 5 ms"
+    assert describe_tier(decision)[0].endswith(
+        " AQM 10 ms has less to set, and is not chosen because it is worse for somebody and better"
+        " for nobody: with AQM 5 ms call MOS (5th percentile) is 4.4, not 4.1."
+    )
+
+
 def test_nothing_that_fails_is_recommended_however_fast_its_upload() -> None:
     decision = make(
         lambda label, _: 4.2 if label == "low latency" else 3.9,

@@ -372,8 +372,12 @@ def test_without_measures_every_figure_is_kept(folder: Path) -> None:
     both = figures["upload.1.up.goodput"] + figures["upload.2.up.goodput"]
     assert figures["upload.up.goodput"] == pytest.approx(both)
     delays = [figures[f"upload.{number}.up.delay.p50"] for number in (1, 2)]
-    # Of several members the worst counts, as in `[expect]`.
+    # Of all that does not add up the worst member counts, as in [expect].
     assert figures["upload.up.delay.p50"] == pytest.approx(max(delays))
+    named = f'{text}\n[measures]\ndelay = "upload.up.delay.p50"\n'
+    (folder / "named.toml").write_text(named, encoding="utf-8")
+    (value,) = headend.sweep("named.toml").table.filter(setting=1)["value"]
+    assert value == pytest.approx(max(delays))
 
 
 def test_what_is_there_is_not_run_again_and_what_changed_is(

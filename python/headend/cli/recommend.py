@@ -61,7 +61,7 @@ EXPECTED = "a file of tiers, modems' configuration files, or a results folder of
 #: Headings of the help, and the options below them.
 HEADINGS = {
     "The tiers": ("--upstream", "--downstream", "--preset"),
-    "The people on the line": ("--traffic", "--senders", "--rtt"),
+    "The people on the line": ("--traffic", "--rtt", "--senders"),
     "What is recommended": ("--may-set", "--expect", "--prefer"),
     "How it is run": ("--seeds", "--set", "--allow-files", "--scheduler", "--memory"),
     "What is written": (

@@ -243,6 +243,22 @@ class Decision(Evaluation):
         return best.setting if is_other else None
 
     @property
+    def passed_over(self) -> tuple[int, int] | None:
+        """A setting as good, with less to set than the recommended one, and one that is better.
+
+        The second is better for somebody and worse for nobody: the recommended one where it is.
+        None where nothing that is as good has less to set.
+        """
+        setting, top, objective = self.recommended, self.top, self.objective
+        if setting is None or top is None or objective is None:
+            return None
+        equal = [own for own in self.holding if own == top or objective.is_close(own, top)]
+        if not equal or equal[0] == setting:
+            return None
+        better = [own for own in (setting, *equal) if self._is_beaten(equal[0], own)]
+        return (equal[0], better[0]) if better else None
+
+    @property
     def too_large(self) -> int | None:
         """The next larger buffer than the recommended one, if that fails."""
         if self.recommended is None:

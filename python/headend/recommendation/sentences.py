@@ -439,7 +439,24 @@ def _describe_choice(decision: Decision, setting: int) -> str:
             f" {_write_distance([decision])} ({best})"
         )
     as_good = f" As good: {_list_settings(decision, ties)}." if ties else ""
-    return f"{advice}. {which}; {reason}.{as_good}"
+    return f"{advice}. {which}; {reason}.{as_good}{_describe_passed_over(decision)}"
+
+
+def _describe_passed_over(decision: Decision) -> str:
+    """Say why a setting that is as good and has less to set is not chosen."""
+    if decision.passed_over is None:
+        return ""
+    left, better = decision.passed_over
+    gained, _ = decision.list_changes(better, left)
+    values = [
+        f"{name_term(own)} is {_write_plain(decision.terms[own], better)}, not"
+        f" {_write_plain(decision.terms[own], left)}"
+        for own in gained
+    ]
+    return (
+        f" {_name(decision, left)} has less to set, and is not chosen because it is worse for"
+        f" somebody and better for nobody: with {_name(decision, better)} {join_names(values)}."
+    )
 
 
 def describe_today(decision: Decision) -> tuple[str, str]:
@@ -554,7 +571,9 @@ def _describe_nothing(decision: Decision) -> tuple[str, str, str]:
             f" {sender.words}"
             for sender, standings in decision.by_sender.items()
         ]
-        obstacle += f" Of {number} settings meet all conditions: {'; '.join(counts)}."
+        first, *others = counts
+        holding = f"{first.replace(' ', ' meet all conditions ', 1)}"
+        obstacle += f" Of {number} settings, {'; '.join([holding, *others])}."
     first = (
         f"Nothing is recommended: none of {number} settings meets all conditions, and {label}"
         f" comes nearest, with {missed}."
