@@ -27,7 +27,7 @@ from headend.running.real_hosts import refuse_real_hosts
 from headend.running.result import Result
 from headend.scenario.conflicts import check_settings, check_shared, note_replaced
 from headend.scenario.file_access import FileAccess, read_allowed
-from headend.scenario.modems import is_modem, note_supposed, show_option, write_modems
+from headend.scenario.modems import is_modem, show_option, write_modems
 from headend.scenario.parameters import find_value
 from headend.scenario.source import (
     Loaded,
