@@ -27,7 +27,7 @@ from headend.running.real_hosts import refuse_real_hosts
 from headend.running.result import Result
 from headend.scenario.conflicts import check_settings, check_shared, note_replaced
 from headend.scenario.file_access import FileAccess, read_allowed
-from headend.scenario.modems import is_modem, note_supposed, show_option, write_modems
+from headend.scenario.modems import is_modem, show_option, write_modems
 from headend.scenario.parameters import find_value
 from headend.scenario.source import (
     Loaded,
@@ -39,6 +39,7 @@ from headend.scenario.source import (
     write_overrides,
 )
 from headend.scenario.subjects import Vocabulary
+from headend.scenario.supposed import note_supposed
 from headend.text.quantity import format_quantity, read_integer
 from headend.version import read_version
 
