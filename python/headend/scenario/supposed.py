@@ -1,16 +1,18 @@
-"""What is supposed of the AQM and the buffer that a modem's file does not set."""
+"""What is supposed of a modem whose file says nothing of AQM or buffer, in a scenario with it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headend.modem_file.document import read_document
 from headend.modem_file.generation import Generation
 from headend.modem_file.settings import read_settings
 from headend.scenario.parameters import find_value
-from headend.scenario.source import Loaded, Overrides, Text
+
+if TYPE_CHECKING:
+    from headend.scenario.source import Loaded, Overrides, Text
 
 
 def note_supposed(text: Text, loaded: Loaded, overrides: Overrides) -> list[str]:
