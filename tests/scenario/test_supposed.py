@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from headend.scenario.supposed import describe_supposed
 from modem_files import buffer, flow, make_file, tlv, u8
 
 KEY = "link.cable.docsis.config"
 
 
-def describe(queue: dict[str, object], preset: str = "docsis31", *more: bytes) -> str:
+def describe(queue: Mapping[str, object], preset: str = "docsis31", *more: bytes) -> str:
     """Say what is supposed of a modem with this queue and a file with these encodings."""
     docsis = {"preset": preset, "upstream": {"queue": queue}}
     return describe_supposed(
