@@ -1452,7 +1452,10 @@ fn a_modem_has_the_aqm_of_its_generation_where_the_file_says_nothing_of_it() {
     let [up, down] = primary();
     let with_buffer = file(vec![own, down.clone()]);
     let bare = file(vec![up, down]);
-    for queue in ["drop_tail.limit = \"250 ms\"", "buffer_control.target = \"30 kB\""] {
+    for queue in [
+        "drop_tail.limit = \"250 ms\"",
+        "buffer_control.target = \"30 kB\"",
+    ] {
         let text = line_with(&format!("upstream.queue.{queue}"));
         for (bytes, limit) in [(&with_buffer, "40 kB"), (&bare, "250 ms")] {
             let files = [("home.cm", bytes.clone())];

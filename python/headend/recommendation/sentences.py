@@ -492,7 +492,8 @@ def _describe_cost(decision: Decision, setting: int) -> str:
     elif today is not None:
         before = name if name == Feature.TODAY else f"a modem {name}"
         parts.append(f"Against {before}{about}, {_describe_changes(decision, setting, today)}")
-    if (off := decision.aqm_off) and off in decision.standings:
+    off = decision.aqm_off
+    if off and decision.standings.get(off, Feasibility.MISSING) is not Feasibility.MISSING:
         buffer = find_generation(decision.tier.preset).buffer
         changes = _describe_changes(decision, setting, off)
         parts.append(f"Against {Feature.AQM_OFF.words} (a buffer of {buffer}), {changes}")
