@@ -73,8 +73,12 @@ def make(values: dict[Sender, tuple[float, float, float]]) -> Decision:
 # What is asked
 
 
-def test_by_default_uploads_are_sent_by_cubic_and_bbr_with_one_and_ten_connections() -> None:
-    asked = read_request(upstream=FIVE)
+def test_by_default_uploads_are_sent_by_one_connection_of_cubic() -> None:
+    assert read_request(upstream=FIVE).senders == (Sender("cubic"),)
+
+
+def test_the_usual_senders_are_cubic_and_bbr_with_one_and_ten_connections() -> None:
+    asked = read_request(upstream=FIVE, senders=("usual",))
     assert asked.senders == read_senders(USUAL)
     assert [(own.control, own.connections) for own in asked.senders] == [
         ("cubic", 1),

@@ -124,8 +124,8 @@ HEADINGS = {
     "--senders",
     metavar="LIST",
     help="Who sends the uploads: congestion controls, each with a number of connections where it is"
-    ' not one, such as "cubic, 10 bbr3". Every condition must hold with each of them. By default'
-    ' "cubic, 10 cubic, bbr3, 10 bbr3".',
+    ' not one, such as "cubic, 10 bbr3". Every condition must hold with each of them. "usual" is'
+    ' "cubic, 10 cubic, bbr3, 10 bbr3". By default "cubic".',
     multiple=True,
     shell_complete=complete_senders,
 )

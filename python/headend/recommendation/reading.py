@@ -34,7 +34,7 @@ from headend.recommendation.people import (
 )
 from headend.recommendation.rates import make_tiers, shorten_rate
 from headend.recommendation.request import SEEDS, Request, list_open_uploads
-from headend.recommendation.sender import USUAL, Sender, read_senders
+from headend.recommendation.sender import DEFAULT, Sender, read_senders
 from headend.recommendation.tier import LINE, Tier
 from headend.recommendation.tiers_file import TiersFile, is_tiers, read_tiers_file
 from headend.scenario.file_access import read_allowed
@@ -308,7 +308,7 @@ def _read_senders(
 
     found = options.read("senders", "--senders", list(given) or None, read)
     if found is None:
-        found = read_senders(USUAL) if uploads else ()
+        found = read_senders(DEFAULT) if uploads else ()
     keys = ("tcp.congestion", "tcp.system", "count")
     taken = [f"flow.{name}.{key}" for name in uploads for key in keys]
     for path, value in overrides:

@@ -22,6 +22,12 @@ from headend.text.wording import join_names, write_count
 #: a connection for a file, and with as many as a browser or a backup opens.
 USUAL = ("cubic", "10 cubic", "bbr3", "10 bbr3")
 
+#: What stands for them in a list.
+USUAL_NAME = "usual"
+
+#: The sender of who names none.
+DEFAULT = ("cubic",)
+
 #: The most connections of an upload.
 MOST_CONNECTIONS = 1000
 
@@ -109,12 +115,15 @@ def read_senders(value: Any) -> tuple[Sender, ...]:
     --------
     >>> read_senders("CUBIC, 10 x bbr3")
     (Sender(control='cubic', connections=1), Sender(control='bbr3', connections=10))
+    >>> read_senders("usual") == read_senders(USUAL)
+    True
     """
     example = 'expected senders such as "cubic, 10 bbr3"'
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
         raise InputError(f"{example}, found {value}")
-    items = [item.strip() for text in texts for item in text.split(",")]
+    named = [item.strip() for text in texts for item in text.split(",")]
+    items = [one for item in named for one in (USUAL if item == USUAL_NAME else (item,))]
     known = _name_controls()
     found = []
     for item in items:
