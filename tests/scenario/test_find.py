@@ -326,6 +326,7 @@ def test_every_measure_is_explained() -> None:
         *metrics.QUEUE_METRICS,
         *metrics.CHANNEL_METRICS,
         *metrics.RUN_METRICS,
+        *metrics.SCORE_METRICS,
     }
     assert set(lookup._list_kind("measure")) == known
 

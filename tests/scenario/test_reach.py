@@ -217,7 +217,7 @@ def test_a_sweep_reads_from_the_folder_of_its_file(folder: Path) -> None:
     assert sweep().exit_code == 0
     (folder / "swept" / "small.toml").write_text(SWEEP % "../../elsewhere/fast")
     answer = sweep()
-    assert answer.exit_code == 1
+    assert answer.exit_code == 2
     assert "it is not in the folder swept or below" in answer.stderr
     assert sweep("--allow-files", "../elsewhere").exit_code == 0
     # What is typed is of the folder where it is typed.
