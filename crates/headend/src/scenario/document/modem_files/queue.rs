@@ -3,8 +3,8 @@
 //! The discipline stays the scenario's, as no file can say it, with four exceptions: a file that
 //! asks for DOCSIS-PIE gets it, and so does a file without AQM encodings (TLV 40) in the place of a
 //! queue without AQM where the modems have DOCSIS-PIE by default; a drop-tail queue gets the sizes
-//! of Buffer Control, and so does a DOCSIS-PIE queue whose AQM is disabled. The parameters of the discipline stay, too, except for
-//! the buffer and the target.
+//! of Buffer Control, and so does a DOCSIS-PIE queue whose AQM is disabled. The parameters of the
+//! discipline stay, too, except for the buffer and the target.
 
 use serde_json::{Map, Value, json};
 
