@@ -248,13 +248,11 @@ fn a_drop_tail_queue_gets_the_sizes_of_buffer_control() {
         flow(24, 1, 5_000_000, vec![sizes]),
         flow(25, 2, 0, vec![]),
     ]);
-    // Modems of DOCSIS 3.0 have no AQM by default.
-    let old = |keys: &str| line_with(keys).replace("docsis31", "docsis30");
-    let text = old("upstream.queue.drop_tail.limit = \"250 ms\"");
+    let text = line_with("upstream.queue.drop_tail.limit = \"250 ms\"");
     let scenario = parse(&text, &[("modem", "home.cm")], &[("home.cm", bytes)]);
     let keys = "upstream = { rate = \"5 Mbit/s\", queue.buffer_control = { minimum = \"24 KiB\", \
                 target = \"50000 B\", maximum = \"60000 B\" } }";
-    assert_eq!(run(&scenario), run(&parse(&old(keys), &[], &[])));
+    assert_eq!(run(&scenario), run(&parse(&line_with(keys), &[], &[])));
     assert_eq!(
         scenario.warnings()[0],
         "link.cable.docsis.config: the file \"home.cm\" replaces upstream.queue (drop_tail of 250 \
@@ -1447,38 +1445,8 @@ fn an_override_of_a_queue_that_only_the_file_has_leaves_the_others_without_aqm()
 }
 
 #[test]
-fn a_modem_has_the_aqm_of_its_generation_where_the_file_says_nothing_of_it() {
-    let own = flow(24, 1, 5_000_000, vec![buffer(40_000)]);
-    let [up, down] = primary();
-    let with_buffer = file(vec![own, down.clone()]);
-    let bare = file(vec![up, down]);
-    for queue in [
-        "drop_tail.limit = \"250 ms\"",
-        "buffer_control.target = \"30 kB\"",
-    ] {
-        let text = line_with(&format!("upstream.queue.{queue}"));
-        for (bytes, limit) in [(&with_buffer, "40 kB"), (&bare, "250 ms")] {
-            let files = [("home.cm", bytes.clone())];
-            let scenario = parse(&text, &[("modem", "home.cm")], &files);
-            let json: serde_json::Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
-            let queue = &json["link"]["cable"]["docsis"]["upstream"]["queue"];
-            assert_eq!(queue["docsis_pie"]["limit"], limit);
-            // It is what the modem has where the scenario writes no queue.
-            let alone = parse(LINE, &[("modem", "home.cm")], &files);
-            assert_eq!(run(&scenario), run(&alone));
-            // An override of the queue goes before the file.
-            let set = ("link.cable.docsis.upstream.queue", "drop_tail");
-            let kept = parse(&text, &[("modem", "home.cm"), set], &files);
-            assert!(kept.to_json().contains("\"drop_tail\""));
-        }
-    }
-}
-
-#[test]
 fn a_buffer_that_the_file_leaves_open_stays_the_scenarios() {
-    // Modems of DOCSIS 3.0 have no AQM by default.
     let text = line_with("upstream.queue.drop_tail.limit = \"250 ms\"");
-    let text = text.replace("docsis31", "docsis30");
     let files = [("home.cm", file(primary().to_vec()))];
     let scenario = parse(&text, &[("modem", "home.cm")], &files);
     assert_eq!(

@@ -1,10 +1,9 @@
 //! The queue of a service flow whose buffer and AQM a modem's file gives.
 //!
-//! The discipline stays the scenario's, as no file can say it, with four exceptions: a file that
-//! asks for DOCSIS-PIE gets it, and so does a file without AQM encodings (TLV 40) in the place of a
-//! queue without AQM where the modems have DOCSIS-PIE by default; a drop-tail queue gets the sizes
-//! of Buffer Control, and so does a DOCSIS-PIE queue whose AQM is disabled. The parameters of the
-//! discipline stay, too, except for the buffer and the target.
+//! The discipline stays the scenario's, as no file can say it, with three exceptions: a file that
+//! asks for DOCSIS-PIE gets it, a drop-tail queue gets the sizes of Buffer Control, and so does a
+//! DOCSIS-PIE queue whose AQM is disabled. The parameters of the discipline stay, too, except for
+//! the buffer and the target.
 
 use serde_json::{Map, Value, json};
 
@@ -57,16 +56,6 @@ pub(super) struct Outcome {
     pub(super) notes: Vec<String>,
 }
 
-impl FileQueue {
-    /// Whether a file that says nothing of AQM (TLV 40) replaces a queue of this kind by
-    /// DOCSIS-PIE: the queue has no AQM, and the modems have DOCSIS-PIE by default.
-    pub(super) fn has_default_law(&self, kind: &str) -> bool {
-        let is_bare = self.law.is_none() && !self.is_aqm_disabled;
-        let has_aqm = || split(&self.base).is_some_and(|(base, _)| base == DOCSIS_PIE);
-        is_bare && (kind == DROP_TAIL || kind == BUFFER_CONTROL) && has_aqm()
-    }
-}
-
 const DROP_TAIL: &str = "drop_tail";
 pub(super) const BUFFER_CONTROL: &str = "buffer_control";
 const DOCSIS_PIE: &str = "docsis_pie";
@@ -98,10 +87,6 @@ impl Document {
                 DOCSIS_PIE.clone_into(&mut wanted);
                 place = Some(of_law.clone());
             }
-        }
-        if queue.has_default_law(&kind) && !keeps_kind {
-            DOCSIS_PIE.clone_into(&mut wanted);
-            place = queue.buffer.as_ref().map(|(_, place)| place.clone());
         }
         if let Some((Size::Control(_), of_buffer)) = &queue.buffer
             && (wanted == DROP_TAIL || wanted == DOCSIS_PIE && queue.is_aqm_disabled)

@@ -747,6 +747,12 @@ impl Writer<'_> {
             .as_ref()
             .map(|(law, place)| (*law, self.place(place)));
         let is_aqm_disabled = self.is_aqm_disabled(path, flow.direction);
+        if buffer.is_none() && (law.is_none() || is_aqm_disabled) {
+            self.note_kept_buffer(path, flow);
+        }
+        if buffer.is_none() && law.is_none() {
+            return;
+        }
         let queue = FileQueue {
             path: format!("{path}.queue"),
             base,
@@ -756,18 +762,6 @@ impl Writer<'_> {
             is_set: self.is_queue_set(path),
             is_override: self.target.is_override,
         };
-        let own = self.document.at(&queue.path).and_then(split);
-        let is_replaced = queue.is_override && !queue.is_set;
-        let has_default_law =
-            is_replaced && own.is_some_and(|(kind, _)| queue.has_default_law(&kind));
-        if queue.buffer.is_none() && !has_default_law {
-            if queue.law.is_none() || is_aqm_disabled {
-                self.note_kept_buffer(path, flow);
-            }
-            if queue.law.is_none() {
-                return;
-            }
-        }
         let short = self.short(&queue.path);
         let outcome = self.document.fill_queue(&queue);
         let named = |changes: Vec<String>| -> Vec<String> {
