@@ -27,8 +27,9 @@ ROUNDS = 9
 COMMANDS: dict[str, tuple[list[str], float | None, float | None]] = {
     "headend --help": (["--help"], 0.2, None),
     "headend --version": (["--version"], None, None),
-    "run --no-report": (["run", SCENARIO, "--no-report", "--force"], 0.25, None),
-    "run": (["run", SCENARIO, "--force"], 0.5, 90),
+    "run --no-report": (["run", SCENARIO, "--no-report", "--no-advice", "--force"], 0.25, None),
+    "run": (["run", SCENARIO, "--no-advice", "--force"], 0.5, 90),
+    "run, advice tried": (["run", SCENARIO, "--force"], None, None),
     "report": (["report", f"results/{SCENARIO}"], None, None),
     "compare, three queues": (
         ["compare", SCENARIO, "--vary", "queue=drop_tail,codel,docsis_pie", "--force"],
