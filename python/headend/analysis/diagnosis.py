@@ -265,8 +265,6 @@ def find_symptoms(case: Case, queue: QueueState, *, is_alone: bool = True) -> It
 
 def _describe_standing(case: Case, queue: QueueState, passing: str) -> Fact:
     worst, suffers = case.worst, bool(case.suffering)
-    if acks := find_acks(case.record, queue):
-        return acks
     late = (worst.late_ratio or 0.0) if worst and worst.direction else 0.0
     flow = worst.flow if worst and late > MANY_LATE else ""
     remedies = find_remedies(case, queue) if suffers or not passing else ()
@@ -438,11 +436,7 @@ def find_second_queue(case: Case, fact: Fact) -> Iterator[Fact]:
 
 def _find_transfers(case: Case, queue: QueueState) -> Iterator[Fact]:
     """Find what transfers got and why; last, how the line fared, where that is not all."""
-    record = case.record
-    if spells := find_spells(record):
-        yield facts.Spells(tuple(spells))
-        return
-    fact = describe_line(case, queue)
+    record, fact = case.record, describe_line(case, queue)
     limits = tuple(list_told(find_transfer_limits(record)))
     if limits:
         # Who has no more to send is limited by nothing else, however the line fares.
@@ -501,7 +495,7 @@ def describe_line(case: Case, queue: QueueState) -> Fact:
     """Describe the line where nobody suffered: how full it was, and how long packets waited."""
     passing = find_passing(case.record, queue)
     if queue.standing_ratio > STANDING_TIME and (queue.delay_p50_ns or 0.0) > SHORT_WAIT:
-        return _describe_standing(case, queue, passing)
+        return find_acks(case.record, queue) or _describe_standing(case, queue, passing)
     for throttled in _find_throttled(case.record, queue):
         return throttled
     if queue.lost_ratio > LOSSY_SHARE:

@@ -15,7 +15,6 @@ from headend.analysis.limits import describe_limit
 from headend.analysis.queues import LONG_WAIT
 from headend.engine.description import REAL, find_application, list_discards
 from headend.results.record import Record, cached_on_record
-from headend.scenario.groups import name_group
 from headend.scenario.parameters import read_parameters
 from headend.text.quantity import format_quantity, parse_quantity
 
@@ -205,7 +204,7 @@ def _gather_evidence(result: Record) -> Iterator[_Evidence]:
             is_under_way=flow in under_way,
             de_jitter=read_de_jitter(result, flow),
             best_picture_bps=read_best_picture(result, flow),
-            lacking_ns=_measure_lack(result, flow, begun.get(flow, warmup)),
+            lacking_ns=_measure_lack(result, flow, rows[0]["application"], begun.get(flow, warmup)),
         )
 
 
@@ -216,18 +215,13 @@ def read_best_picture(result: Record, flow: str) -> float | None:
     return max(rates, default=None)
 
 
-def _measure_lack(result: Record, flow: str, begun: int) -> float:
+def _measure_lack(result: Record, flow: str, application: str, begun: int) -> float:
     """Give how much longer a run must be for a whole scoring period, in whole seconds, ns.
 
     Periods follow each other from the beginning of a call; the first that begins after the warm-up
     counts, and is scored after its grace.
     """
-    scenario = result.manifest["scenario"]
-    flows = scenario.get("flow", {})
-    application = (flows.get(flow) or flows.get(name_group(flow)) or {}).get("application")
-    if not isinstance(application, Mapping):
-        return 0.0
-    own = read_parameters(scenario, flow, next(iter(application)))
+    own = read_parameters(result.manifest["scenario"], flow, application)
     scoring = {**own, **own.get("scoring", {})}
     if "period" not in scoring:
         return 0.0

@@ -6,7 +6,7 @@ from headend.analysis.facts import Action, Remedy
 from headend.analysis.queue_state import QueueState
 from headend.engine.description import find_queue
 from headend.results.record import Record
-from headend.scenario.parameters import find_value
+from headend.scenario.parameters import find_value, name_choice
 from headend.text.quantity import format_quantity, parse_quantity
 
 #: Share of the modem's rate that a router is set to, so that packets wait in the router.
@@ -26,8 +26,7 @@ def find_router(record: Record, queue: QueueState) -> Remedy | None:
             continue
         router = via[via.index(link) - 1]
         path = f"link.{router}.point_to_point.up"
-        law = find_value(scenario, f"{path}.queue")
-        name = next(iter(law), "") if isinstance(law, dict) else str(law or "")
+        name = name_choice(find_value(scenario, f"{path}.queue"))
         rate = find_value(scenario, f"{path}.rate")
         if (
             not name

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headend.analysis.key_figure import read_number
 from headend.analysis.queues import FULL, weigh_queues
 from headend.engine.description import list_applications, list_discards
+from headend.results.record import Record, cached_on_record
 from headend.scenario.parameters import read_parameters
-
-if TYPE_CHECKING:
-    from headend.results.record import Record
 
 #: Share of the time in which they must have had something under way, for a line's use over all of
 #: the time to tell anything.
@@ -102,14 +100,20 @@ def _sends_files(result: Record, flow: str) -> bool:
 
 def measure_time_under_way(result: Record, flows: Collection[str]) -> float:
     """Give the share of the measured time in which some of these flows had data under way."""
+    times, by_flow = _gather_times_under_way(result)
+    under_way = set[int]().union(*(by_flow.get(flow, ()) for flow in flows))
+    return len(under_way) / times if times else 0.0
+
+
+@cached_on_record
+def _gather_times_under_way(result: Record) -> tuple[int, dict[str, set[int]]]:
+    """Count the times of measured samples, and give those at which each flow had data under way."""
     warmup = result.manifest.get("warmup_ns", 0)
-    rows, names = result.lists("connection_series"), set(flows)
-    under_way = {
-        time
-        for time, flow, in_flight in zip(
-            rows["time_ns"], rows["flow"], rows["in_flight_bytes"], strict=True
-        )
-        if time > warmup and in_flight > 0 and flow in names
-    }
+    rows = result.lists("connection_series")
+    columns = (rows[name] for name in ("time_ns", "flow", "in_flight_bytes"))
+    by_flow: dict[str, set[int]] = {}
+    for time, flow, in_flight in zip(*columns, strict=True):
+        if time > warmup and in_flight > 0:
+            by_flow.setdefault(flow, set()).add(time)
     times = {time for time in result.lists("queue_series")["time_ns"] if time > warmup}
-    return len(under_way) / len(times) if times else 0.0
+    return len(times), by_flow

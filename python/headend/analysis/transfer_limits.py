@@ -19,7 +19,7 @@ from headend.analysis.throttling import measure_time_under_way
 from headend.engine.description import list_applications
 from headend.results.record import Record, cached_on_record
 from headend.scenario.groups import name_group
-from headend.scenario.parameters import find_value
+from headend.scenario.parameters import find_value, name_choice
 from headend.text.quantity import parse_quantity
 
 #: Share of the time in which something must hold a sender back to be what limits it.
@@ -28,7 +28,7 @@ MOST_OF_THE_TIME = 0.5
 #: Least share of a round trip that acknowledgements wait in a queue for that to be told.
 ACKS_WAIT = 0.5
 
-#: Bytes of a full segment's payload with an MTU of 1500 B, where the sender has timestamps.
+#: Headers of IP and TCP, with timestamps, of a packet: what a segment has less than the MTU, B.
 _HEADERS = 52
 
 #: CUBIC's constants (RFC 9438, section 5.1).
@@ -199,8 +199,7 @@ def _lose_on_path(rows: Sequence[Mapping[str, Any]]) -> float:
 
 def name_control(flow: Mapping[str, Any]) -> str:
     """Name the congestion control of a flow of a resolved scenario; empty where it has none."""
-    control = find_value(flow, "tcp.congestion")
-    return next(iter(control), "") if isinstance(control, Mapping) else str(control or "")
+    return name_choice(find_value(flow, "tcp.congestion"))
 
 
 def _read_size(tcp: Mapping[str, Any], key: str) -> str:

@@ -22,6 +22,7 @@ from headend.files import parse_toml
 from headend.recommendation.tier import LINE, copy_tables
 from headend.scenario.file_access import FileAccess
 from headend.scenario.library import find_scenario
+from headend.scenario.parameters import name_choice
 from headend.scenario.shipped import list_scenarios
 from headend.scenario.source import read_scenario, write_value
 from headend.text.quantity import read_digits
@@ -102,8 +103,7 @@ def list_demands(flow: str, application: str) -> list[str]:
 
 def name_application(flow: Mapping[str, Any]) -> str:
     """Give the application of a flow, written as a name or as a table with its parameters."""
-    application = flow.get("application", "")
-    return next(iter(application), "") if isinstance(application, Mapping) else str(application)
+    return name_choice(flow.get("application"))
 
 
 # People by name.

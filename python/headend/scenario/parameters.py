@@ -17,6 +17,17 @@ def read_parameters(scenario: Mapping[str, Any], flow: str, application: str) ->
     return parameters if isinstance(parameters, Mapping) else {}
 
 
+def name_choice(value: Any) -> str:
+    """Name what a key chooses, written as a name or as a table of one name; empty for nothing.
+
+    Examples
+    --------
+    >>> name_choice("codel"), name_choice({"pie": {"target": "15 ms"}}), name_choice(None)
+    ('codel', 'pie', '')
+    """
+    return str(next(iter(value), "")) if isinstance(value, Mapping) else str(value or "")
+
+
 def find_value(table: Any, path: str) -> Any:
     """Give what stands at a path such as ``link.cable.docsis``; None where nothing does.
 

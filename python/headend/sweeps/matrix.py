@@ -145,7 +145,9 @@ def _draw_standing(
         for one in (held or criteria.constraints)
         if standing is Feasibility.FAILS or one.term != criteria.objective
     ]
-    if standing is Feasibility.FAILS and all(text.endswith("–") for text in told):
+    if standing is Feasibility.FAILS and not any(
+        numbers.has(one.term.text, setting) for one in held or criteria.constraints
+    ):
         return Cell(told[0], Grade.NONE, "not measured")
     if best and setting == best.setting and best.standing is Feasibility.FAILS:
         return Cell(told[0], Grade.POOR, "nearest")
@@ -252,6 +254,10 @@ class _Numbers:
             most = max((abs(mean) / unit.size for mean in means), default=0.0)
             units[name] = unit, 2 if most < 10 else 1 if most < 100 else 0
         return cls(conclusion.terms, units, len(columns) > MOST_WITH_UNITS)
+
+    def has(self, name: str, setting: int) -> bool:
+        """Say whether a term was measured in a setting."""
+        return setting in self.terms[name].estimates
 
     def write(self, name: str, setting: int) -> str:
         """Write the mean of a term in a setting."""
