@@ -29,6 +29,8 @@ pub enum DropReason {
     NotRegistered,
     /// The queue was full, or the packet was larger than any grant that it could get.
     Overlimit,
+    /// A policer had no tokens for it.
+    Policed,
     /// The medium gave up after too many attempts.
     RetryLimit,
     /// Its service flow was deleted while the packet was in that flow's queue.
@@ -39,7 +41,7 @@ pub enum DropReason {
 
 impl DropReason {
     /// The number of reasons.
-    pub const COUNT: usize = 11;
+    pub const COUNT: usize = 12;
     /// All reasons, in index order.
     pub const ALL: [Self; Self::COUNT] = [
         Self::AckThinned,
@@ -50,6 +52,7 @@ impl DropReason {
         Self::Forced,
         Self::NotRegistered,
         Self::Overlimit,
+        Self::Policed,
         Self::RetryLimit,
         Self::ServiceFlowDeleted,
         Self::Unresponsive,
@@ -66,6 +69,7 @@ impl DropReason {
             Self::Forced => "forced",
             Self::NotRegistered => "not_registered",
             Self::Overlimit => "overlimit",
+            Self::Policed => "policed",
             Self::RetryLimit => "retry_limit",
             Self::ServiceFlowDeleted => "service_flow_deleted",
             Self::Unresponsive => "unresponsive",
@@ -101,6 +105,8 @@ pub enum DroppedBy {
     Share,
     /// A queue's control law.
     Law,
+    /// A policer.
+    Policer,
     /// A modem that has a newer acknowledgement.
     Thinning,
     /// The path beyond all links.
@@ -116,6 +122,7 @@ impl DroppedBy {
             Self::Room => "room",
             Self::Share => "share",
             Self::Law => "law",
+            Self::Policer => "policer",
             Self::Thinning => "thinning",
             Self::Path => "path",
             Self::Bar => "bar",
@@ -190,6 +197,19 @@ pub const REASONS: [AboutReason; DropReason::COUNT] = [
             DropReason::NotRegistered,
             DroppedBy::Bar,
             "modem not registered",
+        )
+    },
+    AboutReason {
+        what: "it exceeds the policer's rate and burst",
+        look: "a policer drops what exceeds its rate and burst: look at both, and at the offered \
+               rates",
+        look_of_tcp: "a policer drops what exceeds its rate and burst, and TCP slows down for each \
+                      loss: a burst of some round trips at its rate lets it reach the rate, a \
+                      shaper with a queue does too",
+        ..AboutReason::new(
+            DropReason::Policed,
+            DroppedBy::Policer,
+            "dropped by the policer",
         )
     },
     AboutReason {

@@ -13,6 +13,10 @@ use crate::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ByteCount(pub u64);
 
+/// Bytes that frames add to a packet. Less than zero: those that they save.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overhead(pub i16);
+
 /// A rate in bit/s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Rate(pub u64);
@@ -229,6 +233,19 @@ fn share_of(number: f64) -> Option<Probability> {
 /// The largest number of packets that a limit may give.
 const MOST_PACKETS: f64 = 1e12;
 
+/// The overheads that `tc-cake(8)` accepts, in bytes.
+const OVERHEADS: std::ops::RangeInclusive<i64> = -64..=256;
+
+/// Parses an overhead such as `"44 B"` or `"-10 B"`.
+pub fn parse_overhead(text: &str) -> Option<Overhead> {
+    let text = text.trim();
+    let magnitude = text.strip_prefix('-');
+    let ByteCount(bytes) = parse_bytes(magnitude.unwrap_or(text))?;
+    let bytes = i64::try_from(bytes).ok()?;
+    let bytes = if magnitude.is_some() { -bytes } else { bytes };
+    (OVERHEADS.contains(&bytes)).then_some(Overhead(bytes as i16))
+}
+
 /// Parses a buffer limit: a size, a time at the line's rate, `"60 packets"` or `"unlimited"`.
 pub fn parse_limit(text: &str) -> Option<Limit> {
     if text.trim() == "unlimited" {
@@ -278,6 +295,12 @@ impl fmt::Display for ByteCount {
             n if n >= 1000 && n % 100 == 0 => write!(f, "{} kB", n as f64 / 1e3),
             n => write!(f, "{n} B"),
         }
+    }
+}
+
+impl fmt::Display for Overhead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} B", self.0)
     }
 }
 
@@ -444,6 +467,15 @@ written_with_unit!(
     "a size",
     "\"64 KiB\"",
     "from 0 B to 1.8e10 GB"
+);
+written_with_unit!(
+    Overhead,
+    parse_overhead,
+    None,
+    &[SIZES],
+    "an overhead",
+    "\"44 B\"",
+    "from -64 B to 256 B"
 );
 written_with_unit!(
     Probability,

@@ -371,7 +371,7 @@ impl Cbt {
     ) {
         self.red
             .observe(self.red.unit().of(self.tested), cx.now, line);
-        let size = line.framing.of_size(packet.size);
+        let size = line.framing.size_on_wire(packet.size);
         match self
             .red
             .test_arrival(size, self.tested.packets, &mut self.rng)
@@ -439,7 +439,7 @@ impl Cbt {
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) {
-        let bytes = line.framing.of_size(packet.size);
+        let bytes = line.framing.size_on_wire(packet.size);
         if self.is_tested(class) {
             add(&mut self.tested, bytes);
         }

@@ -181,7 +181,7 @@ impl Aqm for CodelDt {
     ) -> Option<Packet> {
         let packet = backlog.pop(line)?;
         let (bytes, sojourn) = (
-            line.framing.of_size(packet.size),
+            line.framing.size_on_wire(packet.size),
             cx.now - packet.enqueued_at,
         );
         self.estimator

@@ -151,7 +151,12 @@ impl Aqm for CodelDtNs2 {
             return;
         }
         let waiting = backlog.depth().bytes;
-        self.delay = self.predict(waiting, line.framing.of_size(packet.size), line, cx.now);
+        self.delay = self.predict(
+            waiting,
+            line.framing.size_on_wire(packet.size),
+            line,
+            cx.now,
+        );
         let target = self.config.target - self.config.reduction;
         let is_excess = self.delay >= target && waiting > line.max_packet();
         if self.drops(is_excess, cx.now) {
@@ -169,7 +174,7 @@ impl Aqm for CodelDtNs2 {
     ) -> Option<Packet> {
         let packet = backlog.pop(line)?;
         let (bytes, sojourn) = (
-            line.framing.of_size(packet.size),
+            line.framing.size_on_wire(packet.size),
             cx.now - packet.enqueued_at,
         );
         self.departures

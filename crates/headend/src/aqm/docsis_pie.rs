@@ -361,8 +361,12 @@ impl DocsisPie {
         now: Instant,
     ) {
         let sojourn = now - packet.enqueued_at;
-        self.estimator
-            .departed(line.framing.of_size(packet.size), sojourn, waiting, now);
+        self.estimator.departed(
+            line.framing.size_on_wire(packet.size),
+            sojourn,
+            waiting,
+            now,
+        );
         self.is_empty = waiting == 0;
     }
 

@@ -624,7 +624,7 @@ impl Aqm for Red {
         if let Some(adaptation) = &mut self.adaptation {
             adaptation.step(&mut self.detector, cx.now);
         }
-        let size = line.framing.of_size(packet.size);
+        let size = line.framing.size_on_wire(packet.size);
         let depth = backlog.depth().packets;
         match self.detector.test_arrival(size, depth, &mut self.rng) {
             Verdict::Forced => self.force(backlog, packet, DropReason::Forced, line, cx),

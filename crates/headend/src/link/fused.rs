@@ -36,6 +36,8 @@ pub(super) struct Fused {
     /// Packets not sent yet, as of the last call of `catch_up`.
     waiting: VecDeque<Waiting>,
     bytes: u64,
+    /// Bytes of all packets that have left.
+    sent: u64,
     /// When the last bit of the last packet leaves.
     free_at: Instant,
 }
@@ -51,7 +53,7 @@ impl Fused {
     /// An empty queue, recorded as `queue`.
     pub(super) fn new(queue: QueueId, limit: BacklogLimit, framing: Framing, mtu: u16) -> Self {
         let room = match limit {
-            BacklogLimit::Bytes(bytes) => bytes / framing.of_size(mtu),
+            BacklogLimit::Bytes(bytes) => bytes / framing.size_on_wire(mtu),
             BacklogLimit::Packets(packets) => packets,
             BacklogLimit::Unlimited => ROOM,
         };
@@ -61,6 +63,7 @@ impl Fused {
             framing,
             waiting: VecDeque::with_capacity(room.min(ROOM) as usize),
             bytes: 0,
+            sent: 0,
             free_at: Instant::ZERO,
         }
     }
@@ -75,7 +78,7 @@ impl Fused {
     ) {
         cx.enter_queue(self.queue);
         self.catch_up(cx.now, cx.recorder());
-        let bytes = self.framing.of_size(packet.size);
+        let bytes = self.framing.size_on_wire(packet.size);
         if !self.limit.admits(self.depth(), bytes) {
             return cx.discard(packet, DropReason::Overlimit);
         }
@@ -102,6 +105,11 @@ impl Fused {
         (self.waiting.front()).map_or(self.free_at, |next| next.sent_at)
     }
 
+    /// Bytes of all packets that have left, as of the last call of `catch_up`.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent
+    }
+
     /// Records every departure up to `now`. At any instant, departures come before arrivals, as in
     /// a link that is not fused.
     #[inline]
@@ -114,7 +122,9 @@ impl Fused {
 
     #[inline]
     fn depart(&mut self, waiting: &Waiting, recorder: &mut Recorder) {
-        self.bytes -= self.framing.of_size(waiting.size);
+        let bytes = self.framing.size_on_wire(waiting.size);
+        self.bytes -= bytes;
+        self.sent += bytes;
         let sojourn = waiting.sent_at - waiting.since;
         recorder.departed(waiting.sent_at, self.queue, waiting.size, sojourn);
         recorder.backlog(waiting.sent_at, self.queue, self.bytes);

@@ -5,11 +5,14 @@ pub mod docsis;
 pub mod dot11b;
 mod fused;
 mod point_to_point;
+mod policer;
 mod rate;
+pub mod token_bucket;
 
 use std::fmt::Debug;
 
 pub use point_to_point::{DirectionSetup, PointToPoint};
+pub use policer::Policer;
 pub use rate::{RateSchedule, Transmitter};
 
 use crate::context::Context;

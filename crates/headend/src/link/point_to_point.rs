@@ -1,4 +1,5 @@
-//! A plain link: two directions, each with a rate, a propagation delay and a queue.
+//! A plain link: two directions, each with a rate, a propagation delay and a queue, and perhaps a
+//! policer before the queue and a shaper behind it.
 //!
 //! Port 0 is up (away from the customer), port 1 is down. A packet that finds its direction idle is
 //! sent at once. A queued packet is sent when the transmission before it ends.
@@ -11,21 +12,27 @@
 //! - a reader needs the state of the queue;
 //! - the first postponed departure would become visible at the far end.
 //!
+//! A packet that the queue gives up waits for the tokens of the shaper, and is then sent. Nothing
+//! can leave the queue meanwhile, as in Linux, whose `tbf` and `htb` take one packet from the
+//! queue inside and keep it.
+//!
 //! If each departure can be computed on arrival, no departure needs an event: see
 //! [fused](super::fused).
 //!
 //! The delay line of the next hop carries the packet to the far end.
 
 use super::fused::Fused;
-use super::{Link, Transmitter, Visitor};
+use super::token_bucket::TokenBuckets;
+use super::{Link, Policer, Transmitter, Visitor};
 use crate::context::Context;
 use crate::flow::Port;
 use crate::metrics::Recorder;
-use crate::metrics::utilisation::LimitUse;
 use crate::packet::Packet;
 use crate::qdisc::Queue;
-use crate::queue::{Framing, LineView};
+use crate::queue::{Framing, LineView, Shaper};
 use crate::time::{Duration, Instant};
+use crate::trace::DropReason;
+use crate::units::Rate;
 
 /// Bit of a wake-up token that marks a queue update. The lowest bit is the direction.
 pub(crate) const UPDATE: u64 = 2;
@@ -33,13 +40,17 @@ pub(crate) const UPDATE: u64 = 2;
 /// One direction, as it is built.
 #[derive(Debug)]
 pub struct DirectionSetup {
+    /// What drops packets before they reach the queue.
+    pub policer: Option<Policer>,
     /// The queue of this direction. Wake-ups for its updates have the token `2 + direction`.
     pub queue: Queue,
+    /// The tokens that a packet needs before it is sent.
+    pub shaper: Option<TokenBuckets>,
     /// The rate at which packets are sent.
     pub transmitter: Transmitter,
     /// Propagation delay.
     pub delay: Duration,
-    /// Which bytes the rate and the queue count.
+    /// Which bytes the rates, the queue and the bursts count.
     pub framing: Framing,
     /// The largest packet, in bytes.
     pub mtu: u16,
@@ -55,8 +66,12 @@ struct Direction {
     fused: Option<Fused>,
     /// Whether the rate changes during the run.
     varies: bool,
-    /// When the last bit of the packet being sent leaves.
+    /// When the first bit of the packet being sent leaves, or left.
+    begins_at: Instant,
+    /// When its last bit leaves.
     busy_until: Instant,
+    /// Bytes of all packets that have left the queue, unless the direction is fused.
+    sent: u64,
     /// How long a departure may be postponed after the end of the transmission before it.
     slack: Duration,
     /// A wake-up is scheduled.
@@ -85,12 +100,22 @@ impl PointToPoint {
     }
 }
 
+impl DirectionSetup {
+    /// The rate at which it drains its queue at `now`.
+    #[inline]
+    fn rate(&self, now: Instant) -> Rate {
+        let line = self.transmitter.schedule().at(now);
+        (self.shaper.as_ref()).map_or(line, |shaper| line.min(shaper.sustained()))
+    }
+}
+
 impl Direction {
     fn new(setup: DirectionSetup) -> Self {
-        let limit = (setup.queue.limit_alone()).filter(|_| setup.transmitter.is_constant());
+        let is_steady = setup.transmitter.is_constant() && setup.shaper.is_none();
+        let limit = (setup.queue.limit_alone()).filter(|_| is_steady);
         Self {
             line: LineView {
-                rate: setup.transmitter.schedule().at(Instant::ZERO),
+                rate: setup.rate(Instant::ZERO),
                 mtu: setup.mtu,
                 framing: setup.framing,
                 shaper: None,
@@ -100,7 +125,9 @@ impl Direction {
             fused: limit.map(|limit| Fused::new(setup.queue.id(), limit, setup.framing, setup.mtu)),
             varies: !setup.transmitter.is_constant(),
             setup,
+            begins_at: Instant::ZERO,
             busy_until: Instant::ZERO,
+            sent: 0,
             slack: Duration::ZERO,
             is_awaited: false,
             stuck: None,
@@ -109,6 +136,12 @@ impl Direction {
 
     fn arrive(&mut self, index: u64, packet: Packet, cx: &mut Context<'_>) {
         let setup = &mut self.setup;
+        if let Some(policer) = &mut setup.policer
+            && !policer.admits(cx.now, setup.framing.bytes(&packet))
+        {
+            cx.enter_queue(setup.queue.id());
+            return cx.discard(packet, DropReason::Policed);
+        }
         if let Some(fused) = &mut self.fused {
             return fused.arrive(packet, &mut setup.transmitter, setup.delay, cx);
         }
@@ -125,7 +158,7 @@ impl Direction {
     #[inline]
     fn update_rate(&mut self, now: Instant) {
         if self.varies {
-            self.line.rate = self.setup.transmitter.schedule().at(now);
+            self.line.rate = self.setup.rate(now);
         }
     }
 
@@ -144,13 +177,19 @@ impl Direction {
         cx.now = now;
     }
 
-    /// Sends the next packet now. Returns false if the queue gives none.
+    /// Sends the next packet now, or when there are tokens for it. Returns false if the queue gives
+    /// none.
     fn start(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(packet) = self.setup.queue.dequeue(&self.line, cx) else {
             return false;
         };
-        let bytes = self.setup.framing.of_size(packet.size);
-        self.busy_until = self.setup.transmitter.send(cx.now, bytes);
+        let bytes = self.setup.framing.size_on_wire(packet.size);
+        self.sent += bytes;
+        self.begins_at = match &mut self.setup.shaper {
+            Some(shaper) => shaper.admit(cx.now, bytes),
+            None => cx.now,
+        };
+        self.busy_until = self.setup.transmitter.send(self.begins_at, bytes);
         if self.busy_until == Instant::FAR_FUTURE {
             // The rate is zero for the rest of the run.
             self.stuck = Some(packet);
@@ -179,24 +218,31 @@ impl Direction {
         self.await_end(index, cx);
     }
 
-    /// The use of the line until `now`.
-    fn limit(&self, now: Instant, recorder: &Recorder) -> LimitUse {
+    /// Reports the use until `now` of the line, and of the buckets of the shaper and the policer.
+    fn report_limits(&self, now: Instant, recorder: &mut Recorder) {
         let DirectionSetup {
+            policer,
             queue,
+            shaper,
             transmitter,
             framing,
             ..
         } = &self.setup;
-        let busy_until = match &self.fused {
-            Some(fused) => fused.busy_until(),
-            None => self.busy_until,
+        let (sent, busy_until) = match &self.fused {
+            Some(fused) => (fused.sent(), fused.busy_until()),
+            None => (self.sent, self.busy_until),
         };
         let unsent = match &self.stuck {
             Some(packet) => framing.bytes(packet) as f64 * 8.0,
-            None => transmitter.unsent_bits(now, busy_until),
+            None => transmitter.unsent_bits(now.max(self.begins_at), busy_until),
         };
-        let left = framing.bits_of_all(recorder.output_of(queue.id()));
-        transmitter.limit(now, left - unsent)
+        let left = sent as f64 * 8.0;
+        recorder.limit(queue.id(), Some(transmitter.limit(now, left - unsent)));
+        let shaped = shaper.iter().flat_map(|shaper| shaper.limits(now, left));
+        let policed = policer.iter().flat_map(|policer| policer.limits(now));
+        for limit in shaped.chain(policed) {
+            recorder.limit(queue.id(), limit);
+        }
     }
 
     fn update(&mut self, index: u64, cx: &mut Context<'_>) {
@@ -233,8 +279,7 @@ impl Link for PointToPoint {
 
     fn report_limits(&self, now: Instant, recorder: &mut Recorder) {
         for direction in &self.directions {
-            let so_far = direction.limit(now, recorder);
-            recorder.limit(direction.setup.queue.id(), Some(so_far));
+            direction.report_limits(now, recorder);
         }
     }
 

@@ -89,7 +89,7 @@ impl AckFilter {
         packet.enqueued_at = cx.now;
         if let Some(older) = self.outdated_by(&packet) {
             cx.note_enqueued(&packet);
-            self.bytes += line.framing.of_size(packet.size);
+            self.bytes += line.framing.size_on_wire(packet.size);
             let older = std::mem::replace(&mut self.acks[older], packet);
             self.bytes -= line.framing.bytes(&older);
             cx.discard(older, DropReason::AckThinned);
@@ -97,7 +97,7 @@ impl AckFilter {
             cx.discard(packet, DropReason::Overlimit);
         } else {
             cx.note_enqueued(&packet);
-            self.bytes += line.framing.of_size(packet.size);
+            self.bytes += line.framing.size_on_wire(packet.size);
             self.acks.push_back(packet);
         }
     }
@@ -139,7 +139,7 @@ impl QueueDiscipline for AckFilter {
         let Some(packet) = self.acks.pop_front() else {
             return self.queue.dequeue(line, cx);
         };
-        self.bytes -= line.framing.of_size(packet.size);
+        self.bytes -= line.framing.size_on_wire(packet.size);
         Some(packet)
     }
 
@@ -148,7 +148,7 @@ impl QueueDiscipline for AckFilter {
         let Some(packet) = self.acks.pop_front() else {
             return self.queue.release(line);
         };
-        self.bytes -= line.framing.of_size(packet.size);
+        self.bytes -= line.framing.size_on_wire(packet.size);
         Some(packet)
     }
 
@@ -442,6 +442,8 @@ rtt = "20 ms"
             let discipline = acceleration.before(built.expect("its defaults"));
             let token = PointToPoint::update_token(Port(port));
             DirectionSetup {
+                policer: None,
+                shaper: None,
                 queue: Queue::new(QueueId(u32::from(port)), discipline, token),
                 transmitter: Transmitter::new(RateSchedule::Constant(Rate(rate))),
                 delay: Duration::ZERO,

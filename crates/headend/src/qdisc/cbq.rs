@@ -504,7 +504,7 @@ impl QueueDiscipline for Cbq {
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         let class = self.rules.class_of(cx.header(packet.flow));
         let leaf = class.expect("one class takes what no other does");
-        let bytes = line.framing.of_size(packet.size);
+        let bytes = line.framing.size_on_wire(packet.size);
         if self.leaves[leaf].backlog.push(packet, line, cx) {
             self.total.packets += 1;
             self.total.bytes += bytes;

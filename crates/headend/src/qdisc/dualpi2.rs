@@ -237,7 +237,9 @@ impl QueueDiscipline for DualPi2 {
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         self.catch_up(cx.now);
         // The limit is tested with the largest packet, so that large packets have no disadvantage.
-        let bytes = line.max_packet().max(line.framing.of_size(packet.size));
+        let bytes = line
+            .max_packet()
+            .max(line.framing.size_on_wire(packet.size));
         if !self.limit.admits(self.depth(), bytes) {
             cx.discard(packet, DropReason::Overlimit);
             return;

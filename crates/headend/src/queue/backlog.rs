@@ -99,7 +99,7 @@ impl Backlog {
     /// was enqueued.
     #[inline(always)]
     pub fn push(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
-        let bytes = line.framing.of_size(packet.size);
+        let bytes = line.framing.size_on_wire(packet.size);
         if !self.limit.admits(self.depth, bytes) {
             cx.discard(packet, DropReason::Overlimit);
             return false;

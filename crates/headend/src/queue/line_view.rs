@@ -2,8 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::metrics::utilisation::Left;
-use crate::packet::Packet;
+use super::Framing;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -38,47 +37,6 @@ pub struct Coupling {
     pub guaranteed_rate: Rate,
     /// The time between two such grants (GGI).
     pub guaranteed_interval: Duration,
-}
-
-/// How a line counts the bytes of a packet: `max(IP bytes, minimum) + overhead`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Framing {
-    /// Shorter packets are padded to this many bytes.
-    pub minimum: u16,
-    /// Bytes that the line adds to each IP packet.
-    pub overhead: u16,
-}
-
-impl Framing {
-    /// IP bytes alone, without padding or overhead.
-    pub const IP: Self = Self {
-        minimum: 0,
-        overhead: 0,
-    };
-    /// A DOCSIS MAC PDU from after the HCS to the CRC: Ethernet header, payload of at least 46 B,
-    /// FCS (RFC 8034 appendix A.1.4).
-    pub const ETHERNET: Self = Self {
-        minimum: 46,
-        overhead: 18,
-    };
-
-    /// Bytes of `packet` on this line.
-    pub fn bytes(self, packet: &Packet) -> u64 {
-        self.of_size(packet.size)
-    }
-
-    /// Bits on this line of all that left a queue. A line that pads packets pads them as Ethernet
-    /// does.
-    pub fn bits_of_all(self, left: Left) -> f64 {
-        let padding = if self.minimum > 0 { left.padding } else { 0 };
-        let overhead = left.packets * u64::from(self.overhead);
-        (left.bytes + padding + overhead) as f64 * 8.0
-    }
-
-    /// Bytes of a packet of `size` IP bytes on this line.
-    pub fn of_size(self, size: u16) -> u64 {
-        u64::from(size.max(self.minimum)) + u64::from(self.overhead)
-    }
 }
 
 /// A pair of token buckets that limits the rate at which a queue drains (RFC 8034 §3).
@@ -125,7 +83,7 @@ impl GrantView {
 impl<'a> LineView<'a> {
     /// Size of the largest packet, in the bytes that the line counts.
     pub fn max_packet(&self) -> u64 {
-        self.framing.of_size(self.mtu)
+        self.framing.size_on_wire(self.mtu)
     }
 
     /// A line of this rate that counts IP bytes and has neither token buckets nor grants.

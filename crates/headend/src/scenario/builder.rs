@@ -84,7 +84,7 @@ impl Builder {
             discipline: config.name(),
             rate_bps: rate.0,
             limit_bytes: config.limit_bytes(rate),
-            overhead_bytes: u64::from(framing.overhead),
+            overhead_bytes: u64::try_from(framing.overhead).unwrap_or(0),
             map_interval,
             service_flow,
         });

@@ -65,7 +65,7 @@ pub use header_fields::{Address, EtherType, IpProtocol, MacAddress, MacRange, Ne
 pub use host::Host;
 pub use link::LinkConfig;
 pub use memory::MemoryItem;
-pub use plain::{LinkDirection, PointToPoint};
+pub use plain::{LinkDirection, PointToPoint, RateLimit};
 pub use plan::{Scenario, refuse, required_files};
 pub use queue::Queue;
 pub use rate::VaryingRate;

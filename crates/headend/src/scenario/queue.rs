@@ -92,7 +92,7 @@ fn check_limit(
     if let Some(limit) = config.written_limit() {
         return check_room(&format!("{path}.limit"), limit, rate, framing);
     }
-    let least = framing.of_size(MTU);
+    let least = framing.size_on_wire(MTU);
     match config.limit_bytes(rate) {
         Some(bytes) if bytes < least => {
             let why = format!(
@@ -112,7 +112,7 @@ pub(super) fn check_room(
     rate: Rate,
     framing: Framing,
 ) -> Result<(), ScenarioError> {
-    let least = framing.of_size(MTU);
+    let least = framing.size_on_wire(MTU);
     match BacklogLimit::at_rate(limit, rate) {
         BacklogLimit::Packets(0) => {
             let why = "expected room for at least one packet, found \"0 packets\"";

@@ -273,6 +273,7 @@ fn explain(reason: DropReason) -> &'static str {
         }
         DropReason::NotRegistered => "dropped: the modem is not registered yet (not_registered)",
         DropReason::Overlimit => "dropped: the buffer is full (overlimit)",
+        DropReason::Policed => "dropped: it exceeds the policer's rate and burst (policed)",
         DropReason::RetryLimit => "dropped: retries used up (retry_limit)",
         DropReason::ServiceFlowDeleted => {
             "dropped: its service flow was deleted (service_flow_deleted)"

@@ -238,6 +238,8 @@ fn link(queue: Box<dyn QueueDiscipline>) -> PointToPoint {
         let token = PointToPoint::update_token(Port(port));
         port += 1;
         DirectionSetup {
+            policer: None,
+            shaper: None,
             queue: Queue::new(id, discipline, token),
             transmitter: Transmitter::new(RateSchedule::Constant(RATE)),
             delay: Duration::ZERO,

@@ -113,6 +113,8 @@ impl Setup {
             let fifo = Fifo::new(self.limit, DropTail);
             let token = PointToPoint::update_token(Port(port));
             DirectionSetup {
+                policer: None,
+                shaper: None,
                 queue: Queue::new(QueueId(u32::from(port)), Box::new(fifo), token),
                 transmitter: Transmitter::new(RateSchedule::Constant(self.rate)),
                 delay: Duration::ZERO,

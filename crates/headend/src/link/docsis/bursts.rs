@@ -1,7 +1,7 @@
 //! Bursts (DOCSIS 1.0 to 2.0): one request is outstanding, for one burst of one or more packets.
 //!
 //! A burst is assembled when it is requested, from the bytes that the [token
-//! buckets](super::token_bucket) have cleared by then. Its packets leave the queue at that time.
+//! buckets](crate::link::token_bucket) have cleared by then. Its packets leave the queue at that time.
 //!
 //! With fragmentation, a grant may be smaller than the burst. The CMTS then grants the rest in
 //! later MAPs. The CMTS delivers the packets of a burst when it has received the last fragment.
@@ -11,8 +11,8 @@ use std::collections::VecDeque;
 use super::grant::{Carried, Grant};
 use super::shaped_queue::ShapedQueue;
 use super::timing::UpstreamTiming;
-use super::token_bucket::TokenBuckets;
 use crate::context::Context;
+use crate::link::token_bucket::TokenBuckets;
 use crate::packet::Packet;
 use crate::queue::Framing;
 use crate::time::Instant;
@@ -143,7 +143,7 @@ impl Bursts {
     ) {
         self.cleared += shaped.buckets.take_cleared(cx.now);
         while let Some(packet) = self.next.take().or_else(|| self.draw(shaped, cx)) {
-            let pdu = Framing::ETHERNET.of_size(packet.size);
+            let pdu = Framing::ETHERNET.size_on_wire(packet.size);
             let alone = timing.mac_header + pdu;
             let bytes = match self.burst.len() {
                 0 => alone,

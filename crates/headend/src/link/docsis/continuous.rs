@@ -7,7 +7,7 @@
 //! unsolicited grant that is filled when its burst is prepared carries the packets that wait by
 //! then, also those that came after the MAP.
 //!
-//! The [token buckets](super::token_bucket) clear bytes for requests, and only cleared bytes are
+//! The [token buckets](crate::link::token_bucket) clear bytes for requests, and only cleared bytes are
 //! sent. The part of a grant that results from rounding up to minislots therefore stays empty.
 
 use std::collections::VecDeque;
@@ -15,8 +15,8 @@ use std::collections::VecDeque;
 use super::grant::{Carried, DequeueAt, Grant};
 use super::shaped_queue::ShapedQueue;
 use super::timing::UpstreamTiming;
-use super::token_bucket::TokenBuckets;
 use crate::context::Context;
+use crate::link::token_bucket::TokenBuckets;
 use crate::packet::Packet;
 use crate::queue::Framing;
 use crate::time::Instant;
@@ -359,7 +359,7 @@ impl Continuous {
         let scheduled = self.scheduled.pop_front();
         let is_scheduled = scheduled.is_some();
         let packet = scheduled.or_else(|| shaped.take(cx))?;
-        let pdu = Framing::ETHERNET.of_size(packet.size);
+        let pdu = Framing::ETHERNET.size_on_wire(packet.size);
         if is_scheduled {
             self.scheduled_pdu -= pdu;
         }

@@ -9,7 +9,7 @@
 //! Source: CM-SP-MULPIv3.1, Annexes M and O; `docs/models/low_latency.md` lists the rules and where
 //! each is from.
 
-use super::token_bucket::Limits;
+use crate::link::token_bucket::Limits;
 use crate::queue::{Coupling, Shaper};
 use crate::time::{Duration, Instant};
 use crate::units::Rate;

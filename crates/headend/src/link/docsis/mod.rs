@@ -10,7 +10,6 @@
 //! - [`classifier`]: which service flow of a modem a packet belongs to.
 //! - [`service_flow`]: an upstream service flow at the modem. It sends [continuously](continuous)
 //!   or in [`bursts`] from a [`shaped_queue`].
-//! - [`token_bucket`]: sustained and peak rate.
 //! - [`contention`]: which requests in contention reach the CMTS.
 //! - [`ranging`]: how modems register.
 //! - [`neighbours`]: other customers, as a load.
@@ -52,7 +51,6 @@ pub mod service_flow;
 pub mod setup;
 pub mod shaped_queue;
 pub mod timing;
-pub mod token_bucket;
 pub mod upstream;
 
 use std::collections::VecDeque;

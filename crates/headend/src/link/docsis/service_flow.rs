@@ -13,8 +13,8 @@ use super::qos::{Qos, RequestPolicy, Scheduling};
 use super::setup::{Contention, MacRules, UpstreamFlow};
 use super::shaped_queue::ShapedQueue;
 use super::timing::UpstreamTiming;
-use super::token_bucket::Limits;
 use crate::context::Context;
+use crate::link::token_bucket::Limits;
 use crate::metrics::Recorder;
 use crate::metrics::recorder::MacCounters;
 use crate::metrics::sample::QueueInternals;
@@ -575,6 +575,6 @@ fn burst_limit(rules: &MacRules, policy: RequestPolicy) -> u64 {
 
 /// Bytes of the largest burst that is requested at once: several packets, or the longest packet.
 pub fn largest_burst(rules: &MacRules, policy: RequestPolicy, mac_header: u64) -> u64 {
-    let longest = mac_header + Framing::ETHERNET.of_size(1500);
+    let longest = mac_header + Framing::ETHERNET.size_on_wire(1500);
     burst_limit(rules, policy).max(longest)
 }

@@ -7,7 +7,7 @@ use super::grant::DequeueAt;
 use super::low_latency::Aggregate;
 use super::qos::Qos;
 use super::timing::UpstreamTiming;
-use super::token_bucket::Limits;
+use crate::link::token_bucket::Limits;
 use crate::qdisc::{Queue, QueueDiscipline};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};

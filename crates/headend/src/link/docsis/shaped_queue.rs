@@ -1,8 +1,8 @@
 //! The queue of an upstream service flow at the modem, with its rate limits.
 
 use super::low_latency::Member;
-use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::Context;
+use crate::link::token_bucket::{Limits, TokenBuckets};
 use crate::packet::Packet;
 use crate::qdisc::Queue;
 use crate::queue::{Framing, GrantView, LineView};

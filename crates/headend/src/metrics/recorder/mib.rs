@@ -163,7 +163,7 @@ impl Drops {
         let mut drops = Self { policed: 0, aqm: 0 };
         for (reason, packets) in DropReason::ALL.into_iter().zip(stats.ends.discarded()) {
             match reason {
-                DropReason::Overlimit => drops.policed += packets,
+                DropReason::Overlimit | DropReason::Policed => drops.policed += packets,
                 DropReason::Congested
                 | DropReason::FlowLimit
                 | DropReason::Forced

@@ -264,7 +264,7 @@ impl ImmediateAqm {
 impl QueueDiscipline for ImmediateAqm {
     fn enqueue(&mut self, mut packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
         self.catch_up(line, cx.now);
-        let bytes = line.framing.of_size(packet.size);
+        let bytes = line.framing.size_on_wire(packet.size);
         let is_full = self.is_full();
         let delay = self.delay_with(bytes, cx.now);
         let native = self.ramp.probability(delay);

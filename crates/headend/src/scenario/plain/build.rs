@@ -2,9 +2,9 @@
 
 use super::plan::{DirectionPlan, NAMES, PlainPlan};
 use crate::flow::Port;
-use crate::link::{DirectionSetup, PointToPoint, Transmitter};
+use crate::link::token_bucket::TokenBuckets;
+use crate::link::{DirectionSetup, PointToPoint, Policer, Transmitter};
 use crate::qdisc::AckAcceleration;
-use crate::queue::Framing;
 use crate::scenario::builder::{Builder, QueuePlace};
 use crate::scenario::queue::MTU;
 
@@ -22,24 +22,26 @@ fn direction(
     builder: &mut Builder,
 ) -> DirectionSetup {
     let direction = NAMES[usize::from(port.0)];
-    let rate = plan.schedule.nominal();
+    let rate = plan.nominal();
     let place = QueuePlace {
         link,
         name: &format!("{link}.{direction}"),
         direction,
         rate,
-        framing: Framing::IP,
+        framing: plan.framing,
         acceleration: AckAcceleration::Off,
         map_interval: None,
         service_flow: None,
     };
     let token = PointToPoint::update_token(port);
-    builder.note_rate(rate);
+    builder.note_rate(plan.schedule.nominal());
     DirectionSetup {
+        policer: plan.policer.map(Policer::new),
         queue: builder.queue(place, &plan.queue, token),
+        shaper: plan.shaper.map(TokenBuckets::new),
         transmitter: Transmitter::new(plan.schedule.clone()),
         delay: plan.delay,
-        framing: Framing::IP,
+        framing: plan.framing,
         mtu: MTU,
     }
 }

@@ -33,7 +33,7 @@ impl Medium for PlainPlan {
                 override_path: path.clone(),
                 path,
                 config: &plan.queue,
-                rate: plan.schedule.nominal(),
+                rate: plan.nominal(),
                 port: Port(direction as u16),
                 kind: direction,
             }

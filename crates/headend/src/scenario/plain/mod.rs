@@ -6,6 +6,6 @@ mod medium;
 mod overrides;
 mod plan;
 
-pub use config::{LinkDirection, PointToPoint};
+pub use config::{LinkDirection, PointToPoint, RateLimit};
 pub(super) use overrides::PlainTables;
 pub(super) use plan::{PlainPlan, plan};

@@ -257,6 +257,8 @@ fn recorder(interval: Duration, duration: Duration) -> Recorder {
 /// A bottleneck of `rate` with a drop-tail queue of `buffer` IP bytes in each direction.
 fn bottleneck(rate: Rate, buffer: u64) -> Box<dyn Link> {
     let direction = |index: u16| DirectionSetup {
+        policer: None,
+        shaper: None,
         queue: Queue::new(
             QueueId(u32::from(index)),
             Box::new(Fifo::new(BacklogLimit::Bytes(buffer), DropTail)),

@@ -12,7 +12,7 @@
 //! the MAP, it takes tokens for all granted bytes. Once it knows what the burst carried, it returns
 //! the tokens of headers and of unused bytes.
 
-use crate::link::docsis::token_bucket::{Inflow, Limits};
+use crate::link::token_bucket::{Inflow, Limits};
 use crate::metrics::utilisation::LimitUse;
 use crate::time::{Duration, Instant};
 

@@ -10,9 +10,9 @@
 //! once they hold the tokens of its next packet.
 
 use super::super::low_latency::{Aggregate, Coupled, Member};
-use super::super::token_bucket::{Limits, TokenBuckets};
 use super::{ServiceFlow, Wake};
 use crate::context::Context;
+use crate::link::token_bucket::{Limits, TokenBuckets};
 use crate::packet::Packet;
 use crate::queue::{Coupling, Framing};
 use crate::time::{Duration, Instant};

@@ -18,8 +18,8 @@ use super::low_latency::Aggregate;
 use super::qos::Qos;
 use super::setup::DownstreamFlow;
 use super::timing::DownstreamTiming;
-use super::token_bucket::{Limits, TokenBuckets};
 use crate::context::Context;
+use crate::link::token_bucket::{Limits, TokenBuckets};
 use crate::link::{RateSchedule, Transmitter, Visitor};
 use crate::metrics::Recorder;
 use crate::metrics::channel::ChannelUse;
@@ -273,10 +273,7 @@ impl Downstream {
     /// of its aggregate, and the channel.
     pub fn report_limits(&self, now: Instant, recorder: &mut Recorder) {
         let unsent = self.channel.unsent_bits(now, self.busy_until);
-        let on_channel = Framing {
-            overhead: Framing::ETHERNET.overhead + self.timing.mac_header as u16,
-            ..Framing::ETHERNET
-        };
+        let on_channel = Framing::ETHERNET.with_header(self.timing.mac_header as u16);
         for (index, flow) in self.flows.iter().enumerate() {
             let queue = flow.queue.id();
             let left = recorder.output_of(queue);
@@ -415,7 +412,7 @@ impl Downstream {
     /// packet if the capacity of the channel is zero for the rest of the run.
     #[inline]
     fn transmit(&mut self, flow: usize, packet: Packet, cx: &mut Context<'_>) -> Option<u64> {
-        let pdu = Framing::ETHERNET.of_size(packet.size);
+        let pdu = Framing::ETHERNET.size_on_wire(packet.size);
         let end = self.channel.send(cx.now, pdu + self.timing.mac_header);
         self.busy_until = end;
         self.latest = flow;
@@ -488,14 +485,14 @@ impl ServiceFlow {
     fn take(&mut self, flow: usize, cx: &mut Context<'_>) -> Option<Packet> {
         if let Some(packet) = self.dequeued.take() {
             if self.admitted < cx.now {
-                let bytes = Framing::ETHERNET.of_size(packet.size);
+                let bytes = Framing::ETHERNET.size_on_wire(packet.size);
                 self.buckets.delayed(cx.now, bytes);
             }
             return Some(packet);
         }
         let line = line(self.rate, &self.buckets, self.place.as_deref());
         let packet = self.queue.dequeue(&line, cx)?;
-        let bytes = Framing::ETHERNET.of_size(packet.size);
+        let bytes = Framing::ETHERNET.size_on_wire(packet.size);
         self.admitted = self.buckets.admit(cx.now, bytes);
         if self.admitted <= cx.now {
             return Some(packet);

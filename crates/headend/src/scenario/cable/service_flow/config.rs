@@ -7,7 +7,7 @@ use super::keys::layer;
 use super::low_latency::{LowLatency, Refused};
 use crate::link::docsis::grant::DequeueAt;
 use crate::link::docsis::qos::{RequestPolicy, Scheduling};
-use crate::link::docsis::token_bucket::PEAK_BURST;
+use crate::link::token_bucket::PEAK_BURST;
 use crate::named::{Named, OrTable};
 use crate::qdisc::AckAcceleration;
 use crate::scenario::cable::classifier::Classifier;

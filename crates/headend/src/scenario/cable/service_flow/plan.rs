@@ -9,7 +9,7 @@ use crate::aqm::{docsis_pie, drop_tail};
 use crate::link::docsis::grant::DequeueAt;
 use crate::link::docsis::preset::{Feature, Preset};
 use crate::link::docsis::qos::{Qos, Scheduling};
-use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
+use crate::link::token_bucket::{Limits, PEAK_BURST};
 use crate::metrics::mib::MOST_BINS;
 use crate::named::Named;
 use crate::qdisc::{AckAcceleration, QueueConfig};

@@ -131,7 +131,7 @@ fn check_grant_size(
     timing: &UpstreamTiming,
 ) -> Result<(), ScenarioError> {
     // An empty IP packet is padded to 46 B.
-    let least = Framing::ETHERNET.of_size(0) + timing.mac_header;
+    let least = Framing::ETHERNET.size_on_wire(0) + timing.mac_header;
     let most = largest_grant(timing);
     if (least..=most).contains(&size.0) {
         return Ok(());

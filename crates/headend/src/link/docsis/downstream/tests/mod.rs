@@ -12,7 +12,7 @@ use crate::flow::{FlowHeader, FlowId, FlowTable, GroupId, Hop, Port, Protocol};
 use crate::line::{Harm, Line};
 use crate::link::docsis::preset::Plant;
 use crate::link::docsis::qos::Qos;
-use crate::link::docsis::token_bucket::Limits;
+use crate::link::token_bucket::Limits;
 use crate::metrics::Recorder;
 use crate::metrics::recorder::{GroupInfo, QueueInfo};
 use crate::packet::Side;
@@ -135,7 +135,7 @@ impl Plain {
             }
             let packet = self.world.lines[0].take();
             let flow = packet.flow.0 as usize;
-            (self.out).push((self.now, flow, Framing::ETHERNET.of_size(packet.size)));
+            (self.out).push((self.now, flow, Framing::ETHERNET.size_on_wire(packet.size)));
             self.world.delivered += 1;
             Context::new(self.now, &mut self.world, Source::Line(0)).end(packet);
         };

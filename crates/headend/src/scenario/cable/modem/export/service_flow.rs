@@ -7,7 +7,7 @@ use super::settings::{Written, burst, class_in, rates};
 use super::{ModemOf, Referred, low_latency, queue, u16_tlv, u32_tlv};
 use crate::link::docsis::grant::DequeueAt;
 use crate::link::docsis::qos::{ProactiveGrants, Scheduling, UnsolicitedGrants};
-use crate::link::docsis::token_bucket::PEAK_BURST;
+use crate::link::token_bucket::PEAK_BURST;
 use crate::qdisc::AckAcceleration;
 use crate::scenario::cable::service_flow::{OneWay, Setting, Settings};
 use crate::time::Duration;

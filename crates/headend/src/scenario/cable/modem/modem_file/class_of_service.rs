@@ -6,7 +6,7 @@ use super::content::FileFlow;
 use super::place::{FileError, Node, first};
 use super::{CLASS_OF_SERVICE, ModemFile};
 use crate::link::docsis::preset::{Feature, Preset};
-use crate::link::docsis::token_bucket::PEAK_BURST;
+use crate::link::token_bucket::PEAK_BURST;
 use crate::scenario::cable::service_flow::OneWay;
 use crate::units::{ByteCount, MaximumRate, Rate};
 

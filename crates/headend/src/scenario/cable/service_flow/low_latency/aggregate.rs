@@ -7,7 +7,7 @@ use super::config::{
 use crate::link::docsis::low_latency::Rates;
 use crate::link::docsis::preset::Feature;
 use crate::link::docsis::qos::Scheduling;
-use crate::link::docsis::token_bucket::{Limits, PEAK_BURST};
+use crate::link::token_bucket::{Limits, PEAK_BURST};
 use crate::named::{Named, OrTable};
 use crate::qdisc::immediate_aqm::{
     self, Estimator, HIGHEST, LARGEST_FRAME, MOST_RANGE, Protection,

@@ -1,4 +1,5 @@
-//! The two token buckets of a service flow, exact to the bit and nanosecond.
+//! Two token buckets, exact to the bit and nanosecond: those of a service flow of a cable line, and
+//! those of a plain link's shaper or policer.
 //!
 //! RFC 8034 §3 (and MULPI Annex C, after Appendix C of the AQM paper): over every interval of
 //! length t, the admitted bytes are at most `R·t + B` and at most `P·t + 1522`. These are bytes of
@@ -6,7 +7,8 @@
 //!
 //! Upstream, the buckets decide which queued bytes a modem may *request*. Bytes are cleared one by
 //! one, as soon as both buckets hold a token for them. This is a fluid model, and it is only
-//! updated when its state is needed. Downstream, the CMTS admits whole packets.
+//! updated when its state is needed. Downstream, the CMTS admits whole packets, as does a shaper; a
+//! policer does so only if the tokens are there.
 
 use std::num::NonZeroU64;
 
@@ -22,7 +24,7 @@ pub const PEAK_BURST: u64 = 1522;
 /// tokens.
 const PER_BYTE: u128 = 8_000_000_000;
 
-/// Rate limits of a service flow.
+/// Rate limits, of a service flow or of a plain link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum sustained traffic rate R. `None` is unlimited.
@@ -106,7 +108,7 @@ impl Bucket {
     }
 }
 
-/// The token buckets of one service flow, and the bytes that need tokens.
+/// A pair of token buckets, and the bytes that need tokens.
 #[derive(Debug, Clone)]
 pub struct TokenBuckets {
     sustained: Option<Bucket>,
@@ -310,6 +312,20 @@ impl TokenBuckets {
         });
         self.updated = at;
         at
+    }
+
+    /// Takes the tokens of a whole packet of `bytes`, if every bucket holds them now. Otherwise it
+    /// takes none.
+    #[inline]
+    pub fn take(&mut self, now: Instant, bytes: u64) -> bool {
+        self.advance(now);
+        let mut held = bytes;
+        self.each(|bucket| held = bucket.most_of(held));
+        if held < bytes {
+            return false;
+        }
+        self.each(|bucket| bucket.spend(bytes));
+        true
     }
 
     /// An admitted packet of `bytes` leaves only now. Until now its tokens occupied room in the
@@ -519,6 +535,61 @@ mod tests {
             3_000,
             "what does not fit is gone"
         );
+    }
+
+    /// Departures of packets of 1514 B that all come at once, in microseconds.
+    fn departures(limits: Limits) -> Vec<f64> {
+        let mut buckets = TokenBuckets::new(limits);
+        let mut now = Instant::ZERO;
+        let mut depart = || {
+            now = buckets.admit(now, 1514);
+            now.as_nanos() as f64 / 1e3
+        };
+        (0..24).map(|_| depart()).collect()
+    }
+
+    /// Measured with Linux 6.1 and 6.12, at 10 Mbit/s. The kernel's clock adds up to half a
+    /// microsecond.
+    #[test]
+    fn packets_leave_as_they_leave_tbf_and_htb_of_a_linux_kernel() {
+        let limits = |burst| Limits {
+            sustained: Some(Rate(10 * MBIT)),
+            burst,
+            peak: None,
+            peak_burst: 0,
+        };
+        let assert_at = |found: &[f64], expected: &[f64]| {
+            for (found, expected) in found.iter().zip(expected) {
+                assert!((found - expected).abs() < 0.85, "{found} for {expected}");
+            }
+        };
+        // tbf burst 15140
+        let found = departures(limits(15_140));
+        assert_at(&found[..10], &[0.0; 10]);
+        assert_at(&found[10..], &[1211.6, 2422.8]);
+        // tbf burst 32kb
+        let found = departures(limits(32 << 10));
+        assert_at(&found[..21], &[0.0; 21]);
+        assert_at(&found[21..], &[432.4, 1643.3]);
+        // tbf burst 15140 peakrate 20mbit mtu 1514
+        let found = departures(Limits {
+            peak: Some(Rate(20 * MBIT)),
+            peak_burst: 1514,
+            ..limits(15_140)
+        });
+        assert_at(&found, &[0.0, 606.0, 1211.6]);
+        // htb burst 1600: a packet leaves as long as a token is left, so that it is a packet more.
+        let found = departures(limits(1600 + 1514));
+        assert_at(&found, &[0.0, 0.0, 1142.8, 2353.9]);
+    }
+
+    #[test]
+    fn a_packet_takes_tokens_only_if_every_bucket_holds_them() {
+        let mut buckets = buckets(8 * MBIT, 3044, 80 * MBIT);
+        assert!(buckets.take(at(0), 1500));
+        assert!(!buckets.take(at(100), 1500), "the peak rate holds it back");
+        assert_eq!(buckets.tokens(at(100)), 3044 - 1500 + 100);
+        assert!(buckets.take(at(148), 1500));
     }
 
     proptest! {
