@@ -92,6 +92,12 @@ pub struct Config {
     /// where the congestion control sets no rate itself. Bursts become smaller, and so does their
     /// effect on queues.
     pub pacing: bool,
+    /// Largest burst that a sender hands down at once, in bytes of payload: segmentation offload,
+    /// GSO and TSO. A window that opens waits until there is room for a burst, whose size is
+    /// Linux's: a millisecond of the sender's rate, more between near hosts, at most a third of
+    /// the window. `"64 KiB"` is what Linux hosts have. Bursts are hard on short queues and on
+    /// policers. `"0 B"`: each segment leaves as soon as it may.
+    pub gso: ByteCount,
     /// Whether segments carry timestamps (RFC 7323). They take 12 bytes each, and the round-trip
     /// time of retransmissions can be measured.
     pub timestamps: bool,
@@ -149,6 +155,7 @@ impl Default for Config {
             // net.ipv4.tcp_recovery, tcp_early_retrans.
             rack: true,
             pacing: false,
+            gso: ByteCount(0),
             timestamps: true,
             // Most hosts accept ECN and do not request it: net.ipv4.tcp_ecn.
             ecn: EcnMode::Auto,

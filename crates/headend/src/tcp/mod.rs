@@ -6,8 +6,9 @@
 //!
 //! - The sending half chooses what to send next. [Loss recovery](recovery) decides what is lost and
 //!   is sent again, on a [scoreboard] of the segments in flight; the [buffer](send_buffer) bounds
-//!   what is outstanding; the [pacer](pacing) decides when a segment may leave; [rtt] estimates the
-//!   round-trip time and the retransmission timeout, and [rate] the delivery rate.
+//!   what is outstanding; the [pacer](pacing) decides when a segment may leave, and segmentation
+//!   [offload] which leave together; [rtt] estimates the round-trip time and the retransmission
+//!   timeout, and [rate] the delivery rate.
 //! - The receiving half puts the stream together, decides when to acknowledge, and offers a
 //!   [window](receive_window).
 //! - Both keep [ranges] of sequence numbers, and use [ecn]. [SACK blocks](crate::packet::sack)
@@ -37,6 +38,7 @@
 mod config;
 mod connection;
 mod ecn;
+mod offload;
 mod pacing;
 mod ranges;
 mod rate;

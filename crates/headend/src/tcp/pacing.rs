@@ -14,6 +14,21 @@ use crate::units::Rate;
 const SLOW_START_GAIN: f64 = 2.0;
 const AVOIDANCE_GAIN: f64 = 1.2;
 
+/// The rate that spreads a window over the round trip, once that is known.
+pub(super) fn spread_rate(
+    cwnd: u64,
+    ssthresh: Option<u64>,
+    srtt: Option<Duration>,
+) -> Option<Rate> {
+    let grows = ssthresh.is_none_or(|ssthresh| cwnd < ssthresh / 2);
+    let gain = if grows {
+        SLOW_START_GAIN
+    } else {
+        AVOIDANCE_GAIN
+    };
+    srtt.and_then(|srtt| window_rate(cwnd as f64, srtt, gain))
+}
+
 /// The pace of one sender.
 #[derive(Debug)]
 pub(super) struct Pacer {
@@ -54,13 +69,12 @@ impl Pacer {
 
     /// A control without a rate: its window is spread over the round trip, once that is known.
     pub(super) fn spread(&mut self, cwnd: u64, ssthresh: Option<u64>, srtt: Option<Duration>) {
-        let grows = ssthresh.is_none_or(|ssthresh| cwnd < ssthresh / 2);
-        let gain = if grows {
-            SLOW_START_GAIN
-        } else {
-            AVOIDANCE_GAIN
-        };
-        self.rate = srtt.and_then(|srtt| window_rate(cwnd as f64, srtt, gain));
+        self.rate = spread_rate(cwnd, ssthresh, srtt);
+    }
+
+    /// The rate, if the control has named one or one is derived from its window.
+    pub(super) fn rate(&self) -> Option<Rate> {
+        self.rate
     }
 
     /// Whether the control has named a rate, or one is derived from its window.

@@ -542,6 +542,7 @@ fn sender(config: &Config, rng: Rng) -> Sender {
         restart_window: control.cwnd(),
         timestamps: config.timestamps,
         pacing: config.pacing,
+        offload: config.gso.0,
         whole_segments: config.whole_segments,
         growth: config.growth(),
         send_buffer,

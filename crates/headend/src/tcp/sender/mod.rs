@@ -11,7 +11,8 @@
 
 use super::config::EcnMode;
 use super::ecn::FeedbackReader;
-use super::pacing::Pacer;
+use super::offload::{Offload, Supply};
+use super::pacing::{Pacer, spread_rate};
 use super::rate::{RateSampler, Stamp};
 use super::recovery::{self, Expired, News, Parts, Phase, Recovery, Repair};
 use super::rtt::RttEstimator;
@@ -34,6 +35,8 @@ pub(super) struct Setup {
     pub(super) timestamps: bool,
     /// Whether controls that name no rate are paced.
     pub(super) pacing: bool,
+    /// The largest burst that is handed down at once, in bytes.
+    pub(super) offload: u64,
     /// Whether windows and thresholds are counted in whole segments.
     pub(super) whole_segments: bool,
     /// When a window may grow.
@@ -117,6 +120,7 @@ pub(super) struct Sender {
     rto_deadline: Option<Instant>,
     rate: RateSampler,
     pacer: Pacer,
+    offload: Offload,
     ecn: FeedbackReader,
     recovery: Recovery,
 }
@@ -149,6 +153,7 @@ impl Sender {
             rto_deadline: None,
             rate: RateSampler::default(),
             pacer: Pacer::new(&stance, setup.mss),
+            offload: Offload::new(setup.mss, setup.offload),
             ecn: FeedbackReader::new(),
             recovery,
             setup,
@@ -233,13 +238,16 @@ impl Sender {
         }
         if let Some(len) = self.unsent() {
             // A FIN takes a sequence number, but no room in the window.
-            if len > room && len > 0 {
+            if len > 0 && (len > room || self.awaits_burst(room)) {
+                self.offload.ended();
                 self.round_ended(true);
                 self.limit = self.limit_of_window();
                 return None;
             }
+            self.offload.sent(len);
             return Some(self.send_new(len as u16, now));
         }
+        self.offload.ended();
         self.round_ended(false);
         self.limit = self.limit_of_new_data(room);
         let ready = self.written.min(self.buffer.end());
@@ -248,6 +256,26 @@ impl Sender {
         }
         let repair = self.recovery.next_speculative(room, &mut self.board)?;
         self.repair(repair, now)
+    }
+
+    /// Whether new segments wait until the windows, of which the congestion window has `room`, hold
+    /// a whole burst.
+    #[inline]
+    fn awaits_burst(&mut self, room: u64) -> bool {
+        if !self.offload.is_on() {
+            return false;
+        }
+        let (una, nxt) = (self.board.una(), self.board.nxt());
+        let rate = (self.pacer.rate())
+            .or_else(|| spread_rate(self.cwnd, self.control.ssthresh(), self.rtt.srtt()));
+        self.offload.waits(&Supply {
+            room: room.min(self.right_edge.saturating_sub(nxt)),
+            ready: self.written.min(self.buffer.end()).saturating_sub(nxt),
+            window: self.cwnd.min(self.right_edge.saturating_sub(una)),
+            is_idle: self.board.is_empty(),
+            rate,
+            min_rtt: self.rtt.min_rtt(),
+        })
     }
 
     fn repair(&mut self, repair: Repair, now: Instant) -> Option<Transmit> {

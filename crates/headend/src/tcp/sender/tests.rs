@@ -42,6 +42,7 @@ fn setup(sack: bool) -> Setups {
             restart_window: 10 * MSS,
             timestamps: true,
             pacing: false,
+            offload: 0,
             whole_segments: false,
             growth: Growth::WhileUsed,
             send_buffer: u64::MAX,
