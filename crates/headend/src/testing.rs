@@ -87,7 +87,22 @@ impl Bench {
         self.open(Protocol::Udp, 0, NonZeroU32::new(number).map(TunnelId))
     }
 
+    /// Opens a UDP flow between the hosts with these addresses.
+    pub fn flow_between(&mut self, addresses: [u32; 2]) -> FlowId {
+        self.open_between(addresses, Protocol::Udp, 0, None)
+    }
+
     fn open(&mut self, protocol: Protocol, dscp: u8, tunnel: Option<TunnelId>) -> FlowId {
+        self.open_between([0x0a00_0001, 0x0a00_0002], protocol, dscp, tunnel)
+    }
+
+    fn open_between(
+        &mut self,
+        addresses: [u32; 2],
+        protocol: Protocol,
+        dscp: u8,
+        tunnel: Option<TunnelId>,
+    ) -> FlowId {
         let ordinal = self.opened;
         self.opened += 1;
         self.world.flows.open(FlowHeader {
@@ -96,7 +111,7 @@ impl Bench {
             ordinal,
             generation: 0,
             protocol,
-            addresses: [0x0a00_0001, 0x0a00_0002],
+            addresses,
             ports: [(ordinal as u16).wrapping_add(49152), 443],
             dscp,
             user_priority: None,

@@ -130,6 +130,38 @@ impl Cobalt {
             rng,
         }
     }
+
+    /// The next packet that leaves. A delay of `least` is never excessive. `lost` is called for
+    /// each packet that is dropped before.
+    pub(crate) fn next(
+        &mut self,
+        least: Duration,
+        backlog: &mut Backlog,
+        line: &LineView<'_>,
+        cx: &mut Context<'_>,
+        mut lost: impl FnMut(&Packet),
+    ) -> Option<Packet> {
+        let least = least.max(self.config.target);
+        while let Some(mut packet) = backlog.pop(line) {
+            let is_excess = cx.now - packet.enqueued_at > least;
+            let is_due = self.codel.is_due(is_excess, cx.now);
+            let is_dropped = is_due && !(self.config.ecn && cx.mark(&mut packet));
+            if !is_dropped && !self.blue.drops(&mut self.rng) {
+                return Some(packet);
+            }
+            lost(&packet);
+            cx.discard(packet, DropReason::Congested);
+        }
+        self.blue.emptied(&self.config, cx.now);
+        self.codel.emptied(cx.now);
+        None
+    }
+
+    /// Called after a packet did not fit.
+    pub(crate) fn overflowed(&mut self, now: Instant) {
+        self.blue.overflowed(&self.config, now);
+        self.codel.overflowed(now);
+    }
 }
 
 impl Aqm for Cobalt {
@@ -141,8 +173,7 @@ impl Aqm for Cobalt {
         cx: &mut Context<'_>,
     ) {
         if !backlog.push(packet, line, cx) {
-            self.blue.overflowed(&self.config, cx.now);
-            self.codel.overflowed(cx.now);
+            self.overflowed(cx.now);
         }
     }
 
@@ -152,20 +183,8 @@ impl Aqm for Cobalt {
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) -> Option<Packet> {
-        // The loop may drop several packets before it returns one.
-        let least = (self.config.target).max(line.rate.time_for_or_zero(4 * line.max_packet()));
-        while let Some(mut packet) = backlog.pop(line) {
-            let is_excess = cx.now - packet.enqueued_at > least;
-            let is_due = self.codel.is_due(is_excess, cx.now);
-            let is_dropped = is_due && !(self.config.ecn && cx.mark(&mut packet));
-            if !is_dropped && !self.blue.drops(&mut self.rng) {
-                return Some(packet);
-            }
-            cx.discard(packet, DropReason::Congested);
-        }
-        self.blue.emptied(&self.config, cx.now);
-        self.codel.emptied(cx.now);
-        None
+        let least = line.rate.time_for_or_zero(4 * line.max_packet());
+        self.next(least, backlog, line, cx, |_| {})
     }
 
     fn is_periodic(&self) -> bool {

@@ -2,7 +2,7 @@
 //! here.
 
 use super::{
-    Parameters, QueueDiscipline, buffer_control, cbq, drr, dualpi2, fq_codel, fq_pie, hash,
+    Parameters, QueueDiscipline, buffer_control, cake, cbq, drr, dualpi2, fq_codel, fq_pie, hash,
     immediate_aqm, sfq, sfq_codel, sfq_pie, strict_priority, unlimited,
 };
 use crate::aqm::{
@@ -76,6 +76,9 @@ macro_rules! queues {
 queues! {
     /// Drop-tail with the buffer size that DOCSIS Buffer Control chooses.
     BufferControl(buffer_control::Config) = "buffer_control",
+    /// CAKE: the queue of home routers, with a shaper, a queue for each flow, fairness among hosts
+    /// and priorities by DSCP, in one discipline.
+    Cake(cake::Config) = "cake",
     /// Class-Based Queueing (Floyd and Van Jacobson 1995): each class has a queue and a share of
     /// the link, and classes borrow unused shares along a tree.
     Cbq(cbq::Config) = "cbq",
@@ -252,6 +255,13 @@ impl QueueConfig {
                 limit: Some(size),
                 ..config.clone()
             }),
+            Self::Cake(config) => Self::Cake(match size {
+                Limit::Bytes(bytes) => cake::Config {
+                    memlimit: Some(bytes),
+                    ..config.clone()
+                },
+                _ => config.clone(),
+            }),
             other => other.clone().with_limit(size),
         }
     }
@@ -311,6 +321,7 @@ mod tests {
             all,
             [
                 ("buffer_control", 62_464),
+                ("cake", 15_503_360),
                 ("codel_dt", 312_500),
                 ("codel_dt_ns2", 312_500),
                 ("docsis_pie", 312_500),

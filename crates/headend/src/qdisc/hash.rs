@@ -171,6 +171,11 @@ impl FlowHash {
         self.queues
     }
 
+    /// The seed of the hash.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Packets so far that joined a queue which several flows have joined since it was last empty.
     pub(super) fn collisions(&self) -> u64 {
         self.collisions
@@ -188,6 +193,17 @@ impl FlowHash {
             return self.own_queue(packet, header);
         }
         let flow = five_tuple(self.seed, header, packet.from);
+        self.place_by(flow, packet, cx, owners)
+    }
+
+    /// The queue of a packet that arrives, by a hash of what shares a queue.
+    pub(super) fn place_by(
+        &mut self,
+        flow: u64,
+        packet: &Packet,
+        cx: &mut Context<'_>,
+        owners: &mut impl QueueOwners,
+    ) -> usize {
         let queue = if self.isolation == Isolation::Hashed {
             scale(flow, self.queues)
         } else {

@@ -15,6 +15,7 @@
 pub mod ack_filter;
 pub mod buffer_control;
 mod bundle;
+pub mod cake;
 pub mod cbq;
 mod config;
 pub mod drr;
@@ -40,6 +41,7 @@ mod unlimited;
 use std::fmt::Debug;
 
 pub use ack_filter::{AckAcceleration, AckFilter};
+pub use cake::Cake;
 pub use cbq::Cbq;
 pub use config::QueueConfig;
 pub use drr::Drr;

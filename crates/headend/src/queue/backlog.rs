@@ -156,7 +156,7 @@ impl Backlog {
 
     /// All packets, the oldest first. Control laws that choose a packet by its class or flow use
     /// it.
-    pub fn iter(&self) -> impl Iterator<Item = &Packet> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Packet> + ExactSizeIterator {
         self.packets.iter()
     }
 

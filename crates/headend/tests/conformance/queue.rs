@@ -248,6 +248,9 @@ fn schedulers() -> Vec<QueueConfig> {
         format!("sfq = {{ queues = 3, limit = '12 kB', law.{name} = {{}} }}")
     });
     let small = [
+        "cake = { rate = '1 Mbit/s', memlimit = '9 kB', isolation = 'flowblind' }",
+        "cake = { rate = '3 Mbit/s', tins = 'diffserv8', ack_filter = 'aggressive', ingress = \
+         true }",
         "drr = { quantum = '100 B', limit = '6 packets' }",
         "fq_codel = { queues = 2, limit = '8 packets', drop_batch = 3 }",
         "fq_pie = { limit = '5 packets', hash.isolation = 'perfect' }",
@@ -331,7 +334,8 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             | QueueConfig::RandomDrop(_)
             | QueueConfig::Sfq(_)
             | QueueConfig::StrictPriority(_) => (false, true),
-            QueueConfig::Cobalt(_)
+            QueueConfig::Cake(_)
+            | QueueConfig::Cobalt(_)
             | QueueConfig::Codel(_)
             | QueueConfig::DocsisPie(_)
             | QueueConfig::Dualpi2(_)

@@ -209,6 +209,7 @@ fn by_name(groups: &[GroupPlan]) -> BTreeMap<&str, Vec<&GroupPlan>> {
 fn inner_queues(config: &QueueConfig) -> (f64, f64) {
     const PLAIN: f64 = 96.0;
     const WITH_CODEL: f64 = 336.0;
+    const WITH_COBALT: f64 = 400.0;
     const WITH_PIE: f64 = 500.0;
     const WITH_CBT: f64 = 560.0;
     let made = |queues: u32, hash: &hash::Config| {
@@ -226,6 +227,7 @@ fn inner_queues(config: &QueueConfig) -> (f64, f64) {
         _ => WITH_CODEL,
     };
     match config {
+        QueueConfig::Cake(queue) => (f64::from(queue.queues()), WITH_COBALT),
         QueueConfig::Drr(queue) => (made(queue.queues, &queue.hash), under(&queue.law)),
         QueueConfig::FqCodel(queue) => (made(queue.queues, &queue.hash), WITH_CODEL),
         QueueConfig::FqPie(queue) => (made(queue.queues, &queue.hash), WITH_PIE),
