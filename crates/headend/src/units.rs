@@ -65,6 +65,17 @@ pub enum MaximumRate {
     Unlimited,
 }
 
+/// A rate that follows from another one, is given, or is none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RelativeRate {
+    /// This.
+    Rate(Rate),
+    /// A share of the other rate.
+    Share(Probability),
+    /// No limit.
+    Unlimited,
+}
+
 /// A size that is fixed, or that its owner adapts during the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TunedSize {
@@ -82,6 +93,17 @@ impl MaximumRate {
     pub const fn limit(self) -> Option<Rate> {
         match self {
             Self::Rate(rate) => Some(rate),
+            Self::Unlimited => None,
+        }
+    }
+}
+
+impl RelativeRate {
+    /// The rate, where the other one is `rate`; `None` for no limit.
+    pub fn of(self, rate: Rate) -> Option<Rate> {
+        match self {
+            Self::Rate(own) => Some(own),
+            Self::Share(share) => Some(Rate((rate.0 as f64 * share.0).round() as u64)),
             Self::Unlimited => None,
         }
     }
@@ -278,6 +300,17 @@ pub fn parse_maximum_rate(text: &str) -> Option<MaximumRate> {
     parse_rate(text).map(MaximumRate::Rate)
 }
 
+/// Parses a share such as `"95 %"`, a rate or `"unlimited"`.
+pub fn parse_relative_rate(text: &str) -> Option<RelativeRate> {
+    if text.trim() == "unlimited" {
+        return Some(RelativeRate::Unlimited);
+    }
+    if text.trim_end().ends_with('%') {
+        return parse_probability(text).map(RelativeRate::Share);
+    }
+    parse_rate(text).map(RelativeRate::Rate)
+}
+
 /// Parses a size or `"autotuned"`.
 pub fn parse_tuned_size(text: &str) -> Option<TunedSize> {
     if text.trim() == "autotuned" {
@@ -362,6 +395,16 @@ impl fmt::Display for MaximumRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rate(rate) => rate.fmt(f),
+            Self::Unlimited => f.write_str("unlimited"),
+        }
+    }
+}
+
+impl fmt::Display for RelativeRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rate(rate) => rate.fmt(f),
+            Self::Share(share) => write!(f, "{} %", share.0 * 100.0),
             Self::Unlimited => f.write_str("unlimited"),
         }
     }
@@ -458,6 +501,15 @@ written_with_unit!(
     "a rate or \"unlimited\",",
     "\"10 Mbit/s\"",
     "from 0 bit/s to 1.8e10 Gbit/s"
+);
+written_with_unit!(
+    RelativeRate,
+    parse_relative_rate,
+    None,
+    &[RATES],
+    "a share, a rate or \"unlimited\",",
+    "\"95 %\"",
+    "from 0 % to 100 %, or from 0 bit/s to 1.8e10 Gbit/s"
 );
 written_with_unit!(
     ByteCount,

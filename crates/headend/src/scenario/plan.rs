@@ -19,6 +19,7 @@ use super::link::{self, LinkPlan, queue_names};
 use super::names::{check_name, unknown};
 use super::rate::embed_trace;
 use super::raw::{FORMAT, Raw};
+use super::router;
 use super::times::{LONGEST_RUN, SHORTEST_RUN};
 use crate::event::EventQueue;
 use crate::flow::Port;
@@ -237,6 +238,7 @@ impl TryFrom<Raw> for Scenario {
         complete(&mut raw)?;
         let length = plan_length(&mut raw)?;
         check_names(&raw)?;
+        router::expand(&mut raw, length.duration)?;
         let mut warnings = Vec::new();
         let links = link::plan(&mut raw.link, length.duration, &mut warnings)?;
         let around = flow::Surroundings {

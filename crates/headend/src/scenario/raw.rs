@@ -15,6 +15,7 @@ use super::emulation::Emulation;
 use super::flow::Flow;
 use super::host::Host;
 use super::link::LinkConfig;
+use super::router::RouterConfig;
 use crate::named::Named;
 use crate::tcp;
 use crate::time::Duration;
@@ -49,6 +50,10 @@ pub struct Raw {
     pub results: Results,
     /// Links by name.
     pub link: BTreeMap<String, Named<LinkConfig>>,
+    /// A home's own router before the modem: its queue (`"cake"`), or a table. It becomes a plain
+    /// link called `router`, through which all hosts reach the line. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub router: Option<RouterConfig>,
     /// Hosts by name. A flow that names none uses the customer's side of the only link, and a
     /// server of its own.
     pub host: BTreeMap<String, Host>,
@@ -78,6 +83,7 @@ impl Default for Raw {
             bottleneck: None,
             results: Results::default(),
             link: BTreeMap::new(),
+            router: None,
             host: BTreeMap::new(),
             emulation: None,
             tcp: None,

@@ -240,6 +240,7 @@ fn plain_form(node: &Value) -> &'static str {
     match (kind.unwrap_or_default(), format) {
         ("string", "ByteCount") => "size",
         ("string", "MaximumRate") => "rate or `\"unlimited\"`",
+        ("string", "RelativeRate") => "share, rate or `\"unlimited\"`",
         ("string", "MemoryLimit") => "size or `\"unlimited\"`",
         ("string", "TimeLimit") => "duration or `\"unlimited\"`",
         ("string", "TunedSize") => "size or `\"autotuned\"`",

@@ -1,0 +1,349 @@
+//! A home's own router before its modem, in one table: it becomes a plain link before the line.
+//!
+//! The link's sides are as fast as a home's network. What makes packets wait in it is a shaper a few
+//! percent below the line's rate, in both directions: [`cake`](crate::qdisc::cake) has one of its
+//! own; for every other queue the link gets a token bucket with the burst that sqm-scripts give HTB,
+//! 1 ms at its rate, or one packet.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::error::ScenarioError;
+use super::host::Host;
+use super::link::{self, LinkConfig, LinkPlan};
+use super::plain::{LinkDirection, PointToPoint, RateLimit};
+use super::queue::{MTU, Queue};
+use super::raw::Raw;
+use crate::named::{Named, OrTable};
+use crate::qdisc::{QueueConfig, cake};
+use crate::queue::{Cells, FramingConfig, Keyword};
+use crate::time::Duration;
+use crate::units::{ByteCount, MaximumRate, Probability, Rate, RelativeRate};
+
+/// The name of the link that a router becomes.
+pub(super) const ROUTER: &str = "router";
+
+/// The host of flows that name none.
+const HOME: &str = "home";
+
+/// How fast a home's network is.
+const NETWORK: Rate = Rate(10_000_000_000);
+
+/// How long a shaper's burst takes at its rate (sqm-scripts: `SHAPER_BURST_DUR_US`).
+const BURST: Duration = Duration::from_millis(1);
+
+/// What a line counts that says nothing.
+const IP: FramingConfig = OrTable::Plain(Keyword::Ip);
+
+/// A router: a queue alone, or a table.
+pub type RouterConfig = OrTable<Queue, Router>;
+
+/// A home's own router, between its hosts and the modem. It sends a little slower than the line,
+/// in both directions, so that packets wait in it and not in the modem or at the CMTS.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Router {
+    /// The queue of either direction. `cake` gets the router's rate and framing, and `ingress`
+    /// towards the home; before every other queue stands a token bucket with a burst of 1 ms, or of
+    /// one packet.
+    pub queue: Queue,
+    /// How fast it sends in both directions: a share of the line's rate, a rate, or "unlimited" for
+    /// no shaper. A higher one wastes less of the line; near 100 % packets wait in the modem again.
+    pub rate: RelativeRate,
+    /// How fast it sends to the network, in place of `rate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub up: Option<RelativeRate>,
+    /// How fast it sends to the home, in place of `rate`: it can only slow down what the line has
+    /// carried already, and relies on senders to slow down too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub down: Option<RelativeRate>,
+    /// Which bytes its rate counts. Default: those that the line's rate counts, so that a share is
+    /// one: `"docsis"` before a modem, and what a plain link says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub framing: Option<FramingConfig>,
+    /// The line that it stands before. Default: that of the bottleneck, or the only one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+}
+
+impl Default for Router {
+    fn default() -> Self {
+        Self {
+            queue: Named(QueueConfig::Cake(cake::Config::default())),
+            rate: RelativeRate::Share(Probability(0.95)),
+            up: None,
+            down: None,
+            framing: None,
+            link: None,
+        }
+    }
+}
+
+/// Puts the router of a scenario in place as a link, and before the line on the way of its hosts.
+pub(super) fn expand(raw: &mut Raw, duration: Duration) -> Result<(), ScenarioError> {
+    let router = match raw.router.take() {
+        None => return Ok(()),
+        Some(OrTable::Plain(queue)) => Router {
+            queue,
+            ..Router::default()
+        },
+        Some(OrTable::Table(router)) => router,
+    };
+    if raw.link.contains_key(ROUTER) {
+        let why = "a link is called so already; expected one of the two";
+        return Err(ScenarioError::invalid(ROUTER, why));
+    }
+    // The warnings of the line come again when all links are planned.
+    let links = link::plan(&mut raw.link, duration, &mut Vec::new())?;
+    let line = find_line(&router, raw, &links)?;
+    let framing = (router.framing.clone()).unwrap_or_else(|| framing_of(&raw.link[&line.name].0));
+    let rates = [0, 1].map(|way| nominal_rate(line, way));
+    let [up, down] = [(router.up, 0), (router.down, 1)].map(|(own, way)| {
+        let rate = own.unwrap_or(router.rate).of(rates[way]);
+        direction(&router.queue, rate, &framing, way == 1)
+    });
+    let name = line.name.clone();
+    let is_only = links.len() == 1;
+    let link = PointToPoint {
+        up: up?,
+        down: Some(down?),
+    };
+    raw.link.insert(
+        ROUTER.to_owned(),
+        Named(LinkConfig::PointToPoint(Box::new(link))),
+    );
+    for host in raw.host.values_mut() {
+        if let Some(place) = host.via.iter().position(|hop| *hop == name) {
+            host.via.insert(place, ROUTER.to_owned());
+        }
+    }
+    if is_only {
+        give_home(raw, &name);
+    }
+    Ok(())
+}
+
+/// The line that a router stands before.
+fn find_line<'a>(
+    router: &Router,
+    raw: &Raw,
+    links: &'a [LinkPlan],
+) -> Result<&'a LinkPlan, ScenarioError> {
+    let lines = || {
+        links
+            .iter()
+            .filter(|link| !link.medium().has_hosts_as_customers())
+    };
+    let of_bottleneck = || (raw.bottleneck.as_deref()).and_then(|queue| queue.split('.').next());
+    let named = router.link.as_deref().or_else(of_bottleneck);
+    let found: Vec<&LinkPlan> = match named {
+        Some(name) => lines().filter(|link| link.name == name).collect(),
+        None => lines().collect(),
+    };
+    let [line] = found[..] else {
+        let names: Vec<&str> = lines().map(|link| link.name.as_str()).collect();
+        let why = format!(
+            "expected one line that it stands before, of {}; found {}: name it with router.link",
+            names.join(", "),
+            found.len()
+        );
+        return Err(ScenarioError::invalid(ROUTER, why));
+    };
+    let customers = line.medium().customers();
+    if customers != 1 {
+        let why = format!(
+            "it stands before one modem, and {} has {customers}; write a link before each",
+            line.name
+        );
+        return Err(ScenarioError::invalid(ROUTER, why));
+    }
+    Ok(line)
+}
+
+/// The nominal rate of a line on the way up (0) or down (1).
+fn nominal_rate(line: &LinkPlan, way: usize) -> Rate {
+    let queues = line.medium().queues(&line.name);
+    let mut rates = queues
+        .iter()
+        .filter(|queue| usize::from(queue.port.0 % 2) == way);
+    rates.next().map_or(NETWORK, |queue| queue.rate)
+}
+
+/// How a line counts bytes.
+fn framing_of(line: &LinkConfig) -> FramingConfig {
+    match line {
+        LinkConfig::Docsis(_) => OrTable::Plain(Keyword::Docsis),
+        LinkConfig::PointToPoint(link) => link.up.framing.clone().unwrap_or(IP),
+        LinkConfig::Dot11b(_) => IP,
+    }
+}
+
+/// A direction of the router's link, with its shaper.
+fn direction(
+    Named(queue): &Queue,
+    rate: Option<Rate>,
+    framing: &FramingConfig,
+    is_ingress: bool,
+) -> Result<LinkDirection, ScenarioError> {
+    let mut own = LinkDirection {
+        rate: OrTable::Plain(NETWORK),
+        delay: Duration::ZERO,
+        framing: None,
+        policer: None,
+        queue: Queue::default(),
+        shaper: None,
+    };
+    let Some(rate) = rate else {
+        return Ok(own);
+    };
+    let counted = framing
+        .framing()
+        .map_err(|(key, why)| ScenarioError::invalid(format!("{ROUTER}.framing.{key}"), why))?;
+    if let QueueConfig::Cake(cake) = queue {
+        let mut cake = cake.clone();
+        cake.ingress |= is_ingress;
+        if cake.rate == MaximumRate::Unlimited {
+            cake.rate = MaximumRate::Rate(rate);
+        }
+        if cake.overhead.is_none() {
+            cake.overhead = Some(counted.overhead);
+            cake.mpu = counted.mpu;
+            cake.atm = counted.cells == Cells::Atm;
+            cake.ptm = counted.cells == Cells::Ptm;
+        }
+        own.queue = Named(QueueConfig::Cake(cake));
+    } else {
+        let burst = rate.bytes_in(BURST).max(counted.size_on_wire(MTU));
+        own.framing = Some(framing.clone());
+        own.queue = Named(queue.clone());
+        own.shaper = Some(RateLimit {
+            rate,
+            burst: ByteCount(burst),
+            peak: None,
+            peak_burst: None,
+        });
+    }
+    Ok(own)
+}
+
+/// Gives flows without a host one behind the router: the line is no longer the only link.
+fn give_home(raw: &mut Raw, line: &str) {
+    let homeless = |flow: &super::flow::Flow| flow.host.is_none();
+    if !raw.flow.values().any(homeless) {
+        return;
+    }
+    let name = free_name(raw);
+    for flow in raw.flow.values_mut().filter(|flow| flow.host.is_none()) {
+        flow.host = Some(name.clone());
+    }
+    let via = vec![ROUTER.to_owned(), line.to_owned()];
+    raw.host.insert(
+        name,
+        Host {
+            via,
+            ..Host::default()
+        },
+    );
+}
+
+/// A name that no host has.
+fn free_name(raw: &Raw) -> String {
+    let mut name = HOME.to_owned();
+    while raw.host.contains_key(&name) {
+        name.push('_');
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde_json::{Value, json};
+
+    use crate::scenario::{Format, Override, Scenario};
+
+    const LINE: &str = r#"
+        [link.cable.docsis]
+        preset = "docsis30"
+        upstream.rate = "5 Mbit/s"
+        downstream.rate = "50 Mbit/s"
+        [flow.upload]
+        application = "bulk"
+        direction = "up"
+    "#;
+
+    fn read(text: &str, overrides: &[(&str, &str)]) -> Result<Value, String> {
+        let overrides: Vec<Override> = (overrides.iter())
+            .map(|(path, value)| ((*path).to_owned(), (*value).to_owned()))
+            .collect();
+        let scenario = Scenario::parse(text, Format::Toml, &overrides, &BTreeMap::new());
+        let scenario = scenario.map_err(|error| error.to_string())?;
+        Ok(serde_json::from_str(&scenario.to_json()).expect("it is JSON"))
+    }
+
+    #[test]
+    fn a_router_is_a_link_before_the_line() {
+        let found = read(LINE, &[("router", "cake")]).expect("it makes sense");
+        let link = &found["link"]["router"]["point_to_point"];
+        assert_eq!(link["up"]["queue"]["cake"]["rate"], "4.75 Mbit/s");
+        assert_eq!(link["up"]["queue"]["cake"]["ingress"], false);
+        assert_eq!(link["down"]["queue"]["cake"]["rate"], "47.5 Mbit/s");
+        assert_eq!(link["down"]["queue"]["cake"]["ingress"], true);
+        assert_eq!(found["host"]["home"]["via"], json!(["router", "cable"]));
+        assert_eq!(found["flow"]["upload"]["host"], "home");
+        assert_eq!(found.get("router"), None);
+    }
+
+    #[test]
+    fn what_it_becomes_is_the_same_scenario_again() {
+        let found = read(LINE, &[("router", "fq_codel"), ("router.rate", "4 Mbit/s")]);
+        let found = found.expect("it makes sense");
+        let link = &found["link"]["router"]["point_to_point"];
+        assert_eq!(
+            link["up"]["shaper"],
+            json!({"rate": "4 Mbit/s", "burst": "1518 B"})
+        );
+        assert_eq!(link["up"]["framing"], "docsis");
+        let again = Scenario::parse(&found.to_string(), Format::Json, &[], &BTreeMap::new());
+        let again = again.expect("it makes sense").to_json();
+        assert_eq!(
+            serde_json::from_str::<Value>(&again).expect("it is JSON"),
+            found
+        );
+    }
+
+    #[test]
+    fn directions_have_rates_of_their_own() {
+        let overrides = [
+            ("router.queue", "cake"),
+            ("router.up", "90 %"),
+            ("router.down", "unlimited"),
+        ];
+        let found = read(LINE, &overrides).expect("it makes sense");
+        let link = &found["link"]["router"]["point_to_point"];
+        assert_eq!(link["up"]["queue"]["cake"]["rate"], "4.5 Mbit/s");
+        assert_eq!(link["down"]["queue"].get("cake"), None);
+    }
+
+    #[test]
+    fn a_router_where_none_can_stand_is_refused() {
+        let homes = format!(
+            "{LINE}\n[link.cable.docsis.modem.home]\ncount = 5\n[host.a]\nvia = [\"cable.home\"]"
+        );
+        let error = read(&homes, &[("router", "cake")]).expect_err("five homes");
+        assert!(
+            error.contains("it stands before one modem, and cable has 5"),
+            "{error}"
+        );
+        let error = read(LINE, &[("router", "cakes")]).expect_err("no queue");
+        assert!(error.contains("did you mean \"cake\"?"), "{error}");
+        let error = read(LINE, &[("router.rate", "95")]).expect_err("no unit");
+        assert!(
+            error.contains("expected a share, a rate or \"unlimited\", such as"),
+            "{error}"
+        );
+        let error = read(LINE, &[("router.link", "dsl")]).expect_err("no such link");
+        assert!(error.contains("of cable; found 0"), "{error}");
+    }
+}
