@@ -92,6 +92,10 @@ impl Document {
                 let why = "an override's path is made of keys with a dot between two of them";
                 return Err(ScenarioError::invalid(path.as_str(), why).with_origin(Some(place.key)));
             }
+            if reached == "router" && tree.is_string() {
+                // A queue alone is short for a table with it.
+                *tree = serde_json::json!({ "queue": tree.take() });
+            }
             let is_kind = KINDS.iter().any(|kind| reached.ends_with(kind));
             if !tree.is_object() || is_kind && tree.get(key).is_none() {
                 // A plain value gives way to a table, and one kind to another.
