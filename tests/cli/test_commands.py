@@ -614,7 +614,8 @@ def test_senders_answer_to_congestion_too() -> None:
 
 def test_a_name_of_others_leads_to_what_headend_calls_it() -> None:
     assert call("queues", "wfq").stderr == (
-        'error: no queue is called "wfq"; headend has no wfq; the nearest are drr and fq_codel\n'
+        'error: no queue is called "wfq"; headend has no wfq; the nearest are drr, fq_codel and'
+        " sfq\n"
     )
     # What helps is not behind a list of all that there is; of what is not known at all, the list is
     # told.

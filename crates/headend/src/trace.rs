@@ -12,7 +12,7 @@ pub struct QueueId(pub u32);
 /// Why a packet was discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DropReason {
-    /// It was a TCP acknowledgement that a newer one superseded: the modem's ACK filter removed it.
+    /// It was a TCP acknowledgement that a newer one superseded: an ACK filter removed it.
     AckThinned,
     /// The queue's control law dropped it early, before the queue was full.
     Congested,
@@ -107,7 +107,7 @@ pub enum DroppedBy {
     Law,
     /// A policer.
     Policer,
-    /// A modem that has a newer acknowledgement.
+    /// An ACK filter that has a newer acknowledgement.
     Thinning,
     /// The path beyond all links.
     Path,

@@ -1701,6 +1701,18 @@ fn only_the_queue_of_a_plain_link_of_constant_rate_can_be_omniscient() {
     assert!(pie.contains("for codel_dt alone"), "{pie}");
 }
 
+/// A modem requests grants for all that waits, also for what a shaper holds back.
+#[test]
+fn the_queue_of_a_modem_cannot_have_a_shaper() {
+    let shaper = "{ cake = { rate = \"1 Mbit/s\" } }";
+    right(PLAIN, &[("queue", shaper)]);
+    right(CABLE, &[("queue", "cake")]);
+    let refused = parse(CABLE, &[("queue", shaper)]).expect_err("a cable line");
+    let refused = refused.to_string();
+    assert!(refused.contains("upstream.queue.cake.rate"), "{refused}");
+    assert!(refused.contains("expected \"unlimited\""), "{refused}");
+}
+
 #[test]
 fn of_nothing_sent_no_share_is_lost() {
     let text = r#"

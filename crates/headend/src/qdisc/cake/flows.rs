@@ -7,8 +7,7 @@
 //!   used up its quantum is old: its flow is *bulk*. New flows are those that send less than a
 //!   quantum while the others have a turn.
 //! - A flow's quantum is divided by the number of bulk flows of its host ([`Hosts`]).
-//! - Each queue has a [`Cobalt`], in which a delay of four packet times for each bulk flow is never
-//!   excessive.
+//! - Each queue has a [`Cobalt`], in which a delay of four packet times is never excessive.
 //!
 //! The queues are made when the first packet of the tin arrives.
 //!
@@ -96,7 +95,6 @@ pub(super) struct Flows {
     hosts: Hosts,
     queues: Queues,
     turns: Turns<2>,
-    bulk: u32,
     depth: Depth,
     /// The queues by their bytes at the last call of [`Self::longest`], and those that have changed
     /// since then.
@@ -119,7 +117,6 @@ impl Flows {
             hash,
             queues: Queues(Vec::new()),
             turns: Turns::new(),
-            bulk: 0,
             depth: Depth::default(),
             longest: Tournament::new(0, 0),
             changed: Vec::new(),
@@ -216,7 +213,7 @@ impl Flows {
                 self.end_turn(list, number);
                 continue;
             }
-            let least = self.scale.packet_time * (4 * u64::from(self.bulk.max(1)));
+            let least = self.scale.packet_time * 4;
             let queue = &mut self.queues.0[number];
             let before = queue.backlog.depth();
             let packet = (queue.law).next(least, &mut queue.backlog, line, cx, &mut lost);
@@ -244,7 +241,6 @@ impl Flows {
         let queue = &mut self.queues.0[number];
         if !queue.is_bulk {
             queue.is_bulk = true;
-            self.bulk += 1;
             self.hosts.begin_bulk(queue.seats);
         }
         let quantum = self.quantum(number);
@@ -258,7 +254,6 @@ impl Flows {
         let queue = &mut self.queues.0[number];
         if queue.is_bulk {
             queue.is_bulk = false;
-            self.bulk -= 1;
             self.hosts.end_bulk(queue.seats);
         }
         if list == NEW {

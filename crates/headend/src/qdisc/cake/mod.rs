@@ -337,16 +337,16 @@ impl QueueDiscipline for Cake {
     }
 
     fn internals(&self) -> QueueInternals {
-        let longest = self.tins.iter().rev().max_by_key(|tin| tin.depth().bytes);
-        let of_longest = longest.map(Flows::internals).unwrap_or_default();
-        let sum = |of: fn(&QueueInternals) -> Option<f64>| {
-            let all = self.tins.iter().filter_map(|tin| of(&tin.internals()));
-            Some(all.sum())
-        };
+        let tins: Vec<_> = self.tins.iter().map(Flows::internals).collect();
+        let lengths = self.tins.iter().map(|tin| tin.depth().bytes);
+        // Of several equally long tins, the first one.
+        let longest = (tins.iter().zip(lengths).rev()).max_by_key(|&(_, bytes)| bytes);
+        let sum =
+            |of: fn(&QueueInternals) -> Option<f64>| Some(tins.iter().filter_map(of).sum::<f64>());
         QueueInternals {
             queues_active: sum(|tin| tin.queues_active),
             hash_collisions: sum(|tin| tin.hash_collisions),
-            ..of_longest
+            ..longest.map(|(tin, _)| *tin).unwrap_or_default()
         }
     }
 }

@@ -97,7 +97,11 @@ impl Scenario {
             for queue in medium.queues(&link.name) {
                 let (queues, bytes) = inner_queues(queue.config);
                 if queues > 0.0 {
-                    let path = format!("{}.{}.queues", queue.path, queue.config.name());
+                    let key = match queue.config {
+                        QueueConfig::Cake(_) => "tins",
+                        _ => "queues",
+                    };
+                    let path = format!("{}.{}.{key}", queue.path, queue.config.name());
                     inner.entry(path).or_insert((0.0, bytes)).0 += queues;
                 }
             }

@@ -182,6 +182,9 @@ fn queue(
     let (written, path) =
         (settings.queue.given()).expect("queues that are left out have been written out");
     let mut queue = plan_queue(path, written, rate, Framing::ETHERNET)?.clone();
+    if channel.direction == OneWay::Up {
+        refuse_shaper(path, &queue)?;
+    }
     if let Some(DefaultBuffer { size, line }) = channel.default_buffer {
         let path = format!("{line}.buffer_settings.default_buffer");
         check_room(&path, size, rate, Framing::ETHERNET)?;
@@ -191,6 +194,20 @@ fn queue(
         queue = queue.without_aqm(rate);
     }
     Ok(queue)
+}
+
+/// Refuses a queue that holds its packets back in a modem, which requests all that waits in it: the
+/// grants would stay unused.
+fn refuse_shaper(path: &str, queue: &QueueConfig) -> Result<(), ScenarioError> {
+    match queue {
+        QueueConfig::Cake(cake) if cake.rate.limit().is_some() => {
+            let why = "a modem requests grants for all that waits in its queue, and the grants \
+                       for what a shaper holds back would stay unused: expected \"unlimited\", \
+                       or cake with a rate on a point_to_point link before the modem";
+            Err(ScenarioError::invalid(format!("{path}.cake.rate"), why))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The upper edges of the latency histogram's bins.
