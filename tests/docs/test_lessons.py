@@ -232,6 +232,14 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
             < share_of_the_near(runs["near=reno, far=reno"]) - 0.05
         ),
     },
+    "shaped-download": {
+        # "As fast as the line": the download waits in the modem's queue again.
+        "--set link.router.point_to_point.down.rate=50 Mbit/s": lambda runs: (
+            least(runs["set"], "modem.down.delay.p50") > 0.1e9
+            and least(runs["plain"], "modem.down.delay.p50") < 0.001e9
+            and least(runs["plain"], "router.down.delay.p50") > 0.001e9
+        ),
+    },
     "street": {
         # "Make it worse": the channel is full.
         "--set flow.photos.share=30 %": lambda runs: (

@@ -49,6 +49,34 @@ fn assert_equal(text: &str) {
     }
 }
 
+#[test]
+fn framing_shapers_and_policers_give_the_same_tables_with_and_without_departure_events() {
+    assert_equal(
+        "duration = '5 s'
+        warmup = '700 ms'
+        results.interval = '90 ms'
+        [link.line.point_to_point]
+        up.rate = '20 Mbit/s'
+        up.framing = 'pppoe_vcmux'
+        up.queue.codel.limit = '60 packets'
+        up.shaper = { rate = '5 Mbit/s', burst = '20 kB', peak = '10 Mbit/s' }
+        down.rate = '20 Mbit/s'
+        down.policer = { rate = '15 Mbit/s', burst = '30 kB' }
+        [flow.upload]
+        application = 'bulk'
+        count = 2
+        rtt = '20 ms'
+        [flow.download]
+        application = 'bulk'
+        direction = 'down'
+        rtt = '20 ms'
+        [flow.page]
+        application = 'web'
+        rtt = '20 ms'
+        ",
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 

@@ -171,6 +171,39 @@ const TIMES: [&str; 4] = [
     "duration = \"120 ms\"\nwarmup = \"10 ms\"",
 ];
 
+/// The use of a plain link's direction up with `keys` under a constant rate of IP bytes.
+#[track_caller]
+fn used_of_shaped(keys: &str, offered: &str) -> f64 {
+    let text = format!(
+        r#"duration = "20 s"
+warmup = "5 s"
+[link.line.point_to_point]
+up.rate = "100 Mbit/s"
+{keys}
+[flow.flood]
+application.cbr = {{ rate = "{offered}", size = "1400 B" }}
+direction = "up"
+"#
+    );
+    used(&text, "line.up")
+}
+
+#[test]
+fn a_shaper_and_a_policer_are_limits_in_the_bytes_of_their_framing() {
+    let shaper = r#"up.shaper = { rate = "10 Mbit/s", burst = "30 kB" }"#;
+    let policer = r#"up.policer = { rate = "10 Mbit/s", burst = "30 kB" }"#;
+    for keys in [shaper, policer] {
+        let full = used_of_shaped(keys, "20 Mbit/s");
+        assert!((0.999..=1.0).contains(&full), "{keys}: {full}");
+        let half = used_of_shaped(keys, "5 Mbit/s");
+        assert!((half - 0.5).abs() < 0.005, "{keys}: {half}");
+    }
+    let framed = format!("up.framing = \"conservative\"\n{shaper}");
+    let half = used_of_shaped(&framed, "5 Mbit/s");
+    // 1400 B of IP and 48 B are 31 cells of 53 B.
+    assert!((half - 0.5 * 1643.0 / 1400.0).abs() < 0.006, "{half}");
+}
+
 #[test]
 fn a_full_line_of_any_kind_is_used_to_what_it_could_carry_and_never_beyond() {
     for (kind, line, full) in FULL {

@@ -22,6 +22,7 @@ from headend.analysis.flow_groups import FlowGroup, gather_groups
 from headend.analysis.grading import PICTURE
 from headend.analysis.lateness import find_emulation, is_open_loop, is_trustworthy
 from headend.analysis.modem_tlvs import find_tlvs
+from headend.analysis.policers import find_policed
 from headend.analysis.quality import FlowQuality, judge_flows, read_best_picture
 from headend.analysis.queue_state import QueueState, describe_queue, find_passing, is_asleep
 from headend.analysis.queues import (
@@ -200,6 +201,12 @@ def _find_queue(case: Case) -> Iterator[Fact]:
     yield from find_low_latency(record, queue.queue)
 
 
+def _find_policed(case: Case) -> Iterator[Fact]:
+    """Find a policer that drops packets."""
+    if policed := find_policed(case.record):
+        yield policed
+
+
 def _find_limits(case: Case) -> Iterator[Fact]:
     """Find what limits each transfer, its share of a line too."""
     if limits := find_transfer_limits(case.record):
@@ -214,6 +221,7 @@ FINDERS: Sequence[Callable[[Case], Iterable[Fact]]] = (
     _find_path_loss,
     lambda case: map(facts.FullChannel, case.channels),
     _find_queue,
+    _find_policed,
     _find_limits,
 )
 
@@ -355,6 +363,8 @@ def find_main_causes(case: Case) -> Iterable[Fact]:
         return [facts.LossyPath(worst.flow, worst.path_loss_ratio)]
     if queue is None:
         return []
+    if policed := find_policed(record, worst.flow if worst else ""):
+        return [policed]
     if spells := find_spells(record):
         return [facts.Spells(tuple(spells))]
     if worst and (picture := _find_low_picture(record, worst, queue)):

@@ -59,6 +59,8 @@ class Action(StrEnum):
     THIN_ACKS = "thin_acks"
     #: A router before a modem has a rate above the modem's.
     LOWER_RATE = "lower_rate"
+    #: A policer's burst is too short for TCP.
+    RAISE_BURST = "raise_burst"
     #: A flow suffers among the others of its tunnel.
     LEAVE_TUNNEL = "leave_tunnel"
     #: A flow with little traffic waits in the classic queue of an aggregate.
@@ -435,6 +437,33 @@ class ThrottledSenders(QueueUse):
     #: Whether the queue's limit holds less than the line sends in a round trip.
     is_too_small: bool
     shown_by = ("line-rate", "queue")
+
+
+@dataclass(frozen=True)
+class Policed(Fact):
+    """A policer drops what exceeds its rate and burst.
+
+    Parameters
+    ----------
+    queue
+        The queue that it stands before.
+    rate, burst
+        Its rate and burst, as the scenario has them.
+    lost_ratio
+        Share of the packets that came to it which it dropped.
+    utilisation
+        Share of its rate that passed.
+    is_tcps
+        Whether those that lost packets to it send by TCP, which slows down for each loss.
+    """
+
+    queue: str
+    rate: str
+    burst: str
+    lost_ratio: float
+    utilisation: float
+    is_tcps: bool
+    shown_by = ("rates", "loss")
 
 
 @dataclass(frozen=True)

@@ -368,7 +368,7 @@ def _find_symptom(evidence: _Evidence) -> tuple[str, str]:
     """
     if evidence.is_cut_off():
         # What a classifier forbids, or a modem that is not there, is no harm that a queue does.
-        columns = list_discards("room", "share", "law")
+        columns = list_discards("room", "share", "law", "policer")
         by_queues = sum(row[name] for row in evidence.rows for name in columns)
         return ("lost", "") if by_queues else ("", "")
     if "rtt" in evidence.stats:

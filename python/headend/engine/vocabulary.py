@@ -37,6 +37,7 @@ FORMATS = {
     "TunedSize": 'size or "autotuned" ("64 KiB")',
     "Duration": 'duration ("10 ms")',
     "Limit": 'size, duration, packets or "unlimited"',
+    "Overhead": 'size, perhaps below zero ("44 B")',
     "Probability": 'share ("10 %" or 0.1)',
     "Rate": 'rate ("10 Mbit/s")',
 }

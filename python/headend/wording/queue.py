@@ -212,6 +212,33 @@ def full_throttled(fact: facts.ThrottledSenders) -> str:
     )
 
 
+def brief_policed(fact: facts.Policed) -> str:
+    """Say what a policer drops, and what that does to TCP."""
+    text = (
+        f"the policer before {fact.queue} ({fact.rate}, bursts of {fact.burst}) drops"
+        f" {share(fact.lost_ratio)} of its packets"
+    )
+    if not fact.is_tcps:
+        return text
+    return f"{text}, and TCP slows down for each loss: {share(fact.utilisation)} of its rate passes"
+
+
+def full_policed(fact: facts.Policed) -> str:
+    """Say what a policer drops, what that does to TCP, and what would not."""
+    text = brief_policed(fact)
+    text = f"{text[0].upper()}{text[1:]}."
+    return f"{text} {advise_on_policer(fact.remedies[0])}" if fact.remedies else text
+
+
+def advise_on_policer(remedy: Remedy) -> str:
+    """Say that a larger burst or a queue lets TCP reach a policer's rate."""
+    tries = f": try `--set {remedy.setting}`" if remedy.setting else ""
+    return (
+        "A burst of some round trips at its rate, or a shaper in its place, lets TCP reach it"
+        f"{tries}."
+    )
+
+
 def brief_spare(fact: facts.SpareLine) -> str:
     """Say how much of the line is used; of a cell, how much of the time the air is."""
     if fact.busy_ratio is not None:

@@ -245,6 +245,7 @@ fn plain_form(node: &Value) -> &'static str {
         ("string", "TimeLimit") => "duration or `\"unlimited\"`",
         ("string", "TunedSize") => "size or `\"autotuned\"`",
         ("string", "Duration") => "duration",
+        ("string", "Overhead") => "size, perhaps below zero",
         ("string", "Limit") => "buffer limit",
         ("string", "Probability") => "share",
         ("string", "Rate") => "rate",

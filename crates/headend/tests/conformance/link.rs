@@ -89,7 +89,27 @@ fn plain() -> Vec<Example> {
         example(steps, [bound(4, packet); 2]),
         // At most 1504 B each millisecond; each opportunity is delivered at once.
         example(opportunities, [bound(13, packet + 1504), bound(8, packet)]),
+        limited(),
     ]
+}
+
+/// A shaper one way and a policer the other, which count Ethernet frames.
+fn limited() -> Example {
+    let text = "up.framing = 'docsis'\nup.rate = '8 Mbit/s'\ndown.rate = '8 Mbit/s'\n\
+                up.shaper = { rate = '3 Mbit/s', burst = '6 kB', peak = '5 Mbit/s' }\n\
+                down.policer = { rate = '3 Mbit/s', burst = '6 kB' }";
+    // A packet of 1518 B takes 1.52 ms after its tokens. A burst that passes the policer takes 6 ms.
+    let limit = |micros| Bound {
+        jitter: Duration::from_micros(micros),
+        ..bound(3, 6_000)
+    };
+    Example {
+        kind: "point_to_point",
+        text: text.to_owned(),
+        port: "tested",
+        overhead: 18,
+        capacity: Capacity::EachWay([limit(1_520), limit(7_520)]),
+    }
 }
 
 fn cable() -> Vec<Example> {

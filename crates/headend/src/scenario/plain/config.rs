@@ -58,7 +58,7 @@ pub struct RateLimit {
     /// says.
     pub rate: Rate,
     /// The size of the bucket: what may pass at once after a pause, beyond the rate. At least one
-    /// packet of 1500 B. HTB of Linux lets a packet more pass than its burst.
+    /// packet of 1500 B. A shaper like HTB of Linux has HTB's burst and a packet more.
     pub burst: ByteCount,
     /// The rate at which the burst passes, by a second bucket: at least `rate`. `tc` calls it
     /// `peakrate`. Default: the burst passes at once.
