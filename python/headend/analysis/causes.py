@@ -108,15 +108,9 @@ def find_causes(result: Record) -> Causes:
     """Find the cause for every suffering flow; on a street, for the worst flow of each home."""
     homes = gather_homes(result)
     findings = [home.worst for home in homes] if homes else judge_flows(result)
-    suffering = [finding for finding in findings if finding.suffers]
-    if not suffering:
-        return Causes((), 0)
-    flows = {(row["flow"], row["direction"]): row for row in result.rows("flows")}
-    routes = _Routes(result)
-    channels = [state for state in gather_channels(result) if state.is_full]
+    found = _find_each(result, findings)
     groups: dict[tuple[Place, str, str], list[DelayCause]] = {}
-    for finding in suffering:
-        cause = _find_cause(finding, flows, routes, channels)
+    for _, cause in found:
         if cause:
             key = (cause.place, cause.link, cause.direction)
             groups.setdefault(key, []).append(cause)
@@ -124,8 +118,25 @@ def find_causes(result: Record) -> Causes:
     explained = sum(map(len, groups.values()))
     return Causes(
         tuple(CauseGroup(*key, tuple(causes)) for key, causes in ordered),
-        len(suffering) - explained,
+        len(found) - explained,
     )
+
+
+def list_flow_causes(result: Record) -> list[tuple[FlowQuality, DelayCause | None]]:
+    """List every suffering flow, also of one home, with its cause; None where none is known."""
+    return _find_each(result, judge_flows(result))
+
+
+def _find_each(
+    result: Record, findings: list[FlowQuality]
+) -> list[tuple[FlowQuality, DelayCause | None]]:
+    suffering = [finding for finding in findings if finding.suffers]
+    if not suffering:
+        return []
+    flows = {(row["flow"], row["direction"]): row for row in result.rows("flows")}
+    routes = _Routes(result)
+    channels = [state for state in gather_channels(result) if state.is_full]
+    return [(own, _find_cause(own, flows, routes, channels)) for own in suffering]
 
 
 def _find_cause(
