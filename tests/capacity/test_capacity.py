@@ -177,11 +177,11 @@ def test_the_number_is_that_of_arithmetic(small: headend.Capacity) -> None:
     # One annex B 256-QAM channel carries 38 Mbit/s with MAC headers: 18 films of 2 Mbit/s.
     suits, fails = small.crossing
     assert (suits, fails) == (18, 19)
-    beyond = small.estimate(19, Cause.DOWNSTREAM)
+    beyond = small.findings.estimate(19, Cause.DOWNSTREAM)
     assert beyond
     assert beyond.mean == 1.0
-    assert small.estimate(19, Cause.OWN) == Estimate(0.0, 0.0, 0.0, 2)
-    channel = {own.name: own for own in small.channels}["cable.down"]
+    assert small.findings.estimate(19, Cause.OWN) == Estimate(0.0, 0.0, 0.0, 2)
+    channel = {own.name: own for own in small.findings.channels}["cable.down"]
     assert channel.needed == pytest.approx(2e6, rel=0.06)
 
 
@@ -212,4 +212,4 @@ def test_the_number_of_homes_cannot_be_set_besides() -> None:
 def test_the_sure_number_is_below_the_crossing(tmp_path: Path) -> None:
     found = headend.find_capacity(SMALL, seeds=2, suffering="50 %", out=tmp_path / "half")
     assert found.sure <= found.crossing[0]
-    assert found.failing is None or found.failing > found.crossing[0]
+    assert found.findings.failing is None or found.findings.failing > found.crossing[0]

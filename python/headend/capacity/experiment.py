@@ -162,13 +162,13 @@ def run_request(
             allowance=allowance,
             on_progress=on_progress,
         )
-        if found.complete and not found.groups and not found.failures:
+        if found.complete and not found.findings.groups and not found.failures:
             raise InputError(
                 f"{request.text.shown_as}: nobody in it can suffer: expected flows that are judged,"
                 " such as calls, games, pages or films"
             )
         rounds.append(found)
-        return found.trials[homes] if found.complete else None
+        return found.findings.trials[homes] if found.complete else None
 
     search(request.start, find_least(request.shares), run)
     result = replace(

@@ -15,12 +15,12 @@ from headend.figures.theme import colour, fade, highlight, make_chart, shape
 from headend.text.quantity import format_quantity
 
 if TYPE_CHECKING:
-    from headend.capacity.result import Capacity
+    from headend.capacity.findings import Findings
 
 _TITLE = "people who suffer"
 
 
-def draw_capacity(result: Capacity) -> list[Figure]:
+def draw_capacity(result: Findings) -> list[Figure]:
     """Draw the share that suffers from sharing, its causes, and those of their own home."""
     found_causes = list_found(result)
     apart = found_causes if len(found_causes) > 1 else []

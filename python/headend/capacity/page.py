@@ -19,11 +19,12 @@ def render_capacity(result: Capacity) -> str:
     from headend.pages.page import render_page
 
     answer, figures = result.present()
-    known = sorted(number for number, trial in result.trials.items() if trial.share)
+    found = result.findings
+    known = sorted(number for number, trial in found.trials.items() if trial.share)
     sections = [
-        Section("sections", [Section("table", tabulate_shares(result, known))], "Every number")
+        Section("sections", [Section("table", tabulate_shares(found, known))], "Every number")
     ]
-    rule = tabulate_rule(result)
+    rule = tabulate_rule(found)
     if rule:
         sections.append(Section("sections", [Section("table", rule)], rule.title))
     return render_page(
@@ -31,7 +32,7 @@ def render_capacity(result: Capacity) -> str:
             result.title or result.name,
             answer,
             figures,
-            [text(list_facts(result), style="soft")],
+            [text(list_facts(found), style="soft")],
             sections,
             warnings=result.notes,
             failures=[told for _, told in list_failures(result.failures)],

@@ -16,7 +16,7 @@ from headend.wording.answer import Answer
 from headend.wording.table import Cell, Column, Row, Table, make_matrix
 
 if TYPE_CHECKING:
-    from headend.capacity.result import Capacity
+    from headend.capacity.findings import Findings
 
 _GRADES = {
     Feasibility.HOLDS: Grade.GOOD,
@@ -32,7 +32,7 @@ SHARED = tuple(cause for cause in Cause if cause.is_shared)
 MOST_COLUMNS = 5
 
 
-def answer_capacity(result: Capacity) -> Answer:
+def answer_capacity(result: Findings) -> Answer:
     """Give question, sentences and matrix."""
     share = format_quantity(result.most, "ratio")
     question = (
@@ -44,7 +44,7 @@ def answer_capacity(result: Capacity) -> Answer:
     return Answer(question, tuple(filter(None, sentences)), matrix, "suffering")
 
 
-def _describe_number(result: Capacity, share: str) -> str:
+def _describe_number(result: Findings, share: str) -> str:
     """Say how many homes suit, and between which numbers the seeds do not decide."""
     suits, fails = result.crossing
     if not suits:
@@ -65,12 +65,12 @@ def _describe_number(result: Capacity, share: str) -> str:
     return f"{told} {', and '.join(ends)} (95 % intervals, {len(result.seeds)} seeds)."
 
 
-def _write_share(result: Capacity, homes: int) -> str:
+def _write_share(result: Findings, homes: int) -> str:
     found = result.estimate(homes, *SHARED)
     return format_estimate(found, "ratio") if found else "–"
 
 
-def _describe_causes(result: Capacity) -> str:
+def _describe_causes(result: Findings) -> str:
     """Say who suffers first beyond the number that suits, from what, and who suffers anyway."""
     suits, fails = result.crossing
     looked = fails if fails and result.trials[fails].share else suits
@@ -94,12 +94,12 @@ def _describe_causes(result: Capacity) -> str:
     return told.strip()
 
 
-def _mean(result: Capacity, homes: int, *causes: Cause, group: str = "people") -> float:
+def _mean(result: Findings, homes: int, *causes: Cause, group: str = "people") -> float:
     found = result.estimate(homes, *causes, group=group)
     return found.mean if found else 0.0
 
 
-def choose_numbers(result: Capacity) -> list[int]:
+def choose_numbers(result: Findings) -> list[int]:
     """Choose the numbers of homes that an answer shows: those about which it speaks."""
     suits, fails = result.crossing
     known = sorted(number for number, trial in result.trials.items() if trial.share)
@@ -109,7 +109,7 @@ def choose_numbers(result: Capacity) -> list[int]:
     return sorted([*chosen, *others[: MOST_COLUMNS - len(chosen)]])
 
 
-def tabulate_shares(result: Capacity, numbers: Sequence[int]) -> Table:
+def tabulate_shares(result: Findings, numbers: Sequence[int]) -> Table:
     """Make the table of who suffers with each number of homes: by cause, and by group."""
 
     def write(*causes: Cause, group: str = "people", graded: bool = False) -> list[Cell]:
@@ -138,17 +138,17 @@ def tabulate_shares(result: Capacity, numbers: Sequence[int]) -> Table:
     return make_matrix(heads, rows, note=note)
 
 
-def list_found(result: Capacity) -> list[Cause]:
+def list_found(result: Findings) -> list[Cause]:
     """List the causes of sharing that anybody suffered from."""
     return [own for own in SHARED if any(_mean(result, number, own) for number in result.numbers)]
 
 
-def tabulate_rule(result: Capacity) -> Table | None:
+def tabulate_rule(result: Findings) -> Table | None:
     """Make the table of what the rule of thumb says, a row for each channel; None without rates."""
     rows = []
     for channel in result.channels:
         way = channel.name.rpartition(".")[2]
-        fastest = result.asked.get("fastest", {}).get(way)
+        fastest = result.fastest.get(way)
         if not fastest or channel.needed <= 0:
             continue
         told = [apply_rule(channel.capacity, channel.needed, fastest, factor) for factor in FACTORS]
@@ -167,7 +167,7 @@ def tabulate_rule(result: Capacity) -> Table | None:
     return Table(tuple(columns), tuple(rows), "channel", "The rule of thumb", note)
 
 
-def list_facts(result: Capacity) -> str:
+def list_facts(result: Findings) -> str:
     """Say which numbers were tried, and with how many seeds."""
     tried = join_names([str(number) for number in sorted(result.numbers)])
     return f"Tried: {tried} homes, each with {len(result.seeds)} seeds."

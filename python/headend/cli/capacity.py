@@ -23,6 +23,8 @@ from headend.cli.outputs import (
 from headend.cli.terminal import make_output, show_points, write_line
 
 if TYPE_CHECKING:
+    from headend.capacity.counting import Cause
+    from headend.capacity.findings import Findings
     from headend.capacity.result import Capacity
     from headend.scenario.source import Overrides
 
@@ -146,14 +148,14 @@ def _print_result(result: Capacity, *, full: bool) -> None:
     console = make_output()
     print_answer(result.answer)
     console.print()
-    tables = [tabulate_rule(result)]
+    tables = [tabulate_rule(result.findings)]
     if full:
-        tables.insert(0, tabulate_shares(result, sorted(result.numbers)))
+        tables.insert(0, tabulate_shares(result.findings, sorted(result.numbers)))
     for table in filter(None, tables):
         console.print(fit(console, draw(table)))
         console.print(write_line((table.note, "dim")))
         console.print()
-    console.print(write_line(list_facts(result)))
+    console.print(write_line(list_facts(result.findings)))
     if result.notes:
         console.print()
         print_first_warnings(result.notes, "the manifest")
@@ -171,11 +173,11 @@ def _print_troubles(result: Capacity, *, brief: bool) -> None:
 def _describe(result: Capacity) -> dict[str, Any]:
     """Give the result as one JSON document; shares from 0 to 1, rates in bit/s."""
     from headend.capacity.counting import Cause
-    from headend.capacity.result import EVERYBODY
+    from headend.capacity.findings import EVERYBODY
     from headend.capacity.rule import FACTORS, apply_rule
 
-    suits, fails = result.crossing
-    fastest = result.asked.get("fastest", {})
+    found = result.findings
+    suits, fails = found.crossing
     return {
         "scenario": result.name,
         "title": result.title,
@@ -184,16 +186,16 @@ def _describe(result: Capacity) -> dict[str, Any]:
         "asked": dict(result.asked),
         "seeds": list(result.seeds),
         "answer": result.answer.to_dict() if result.complete else None,
-        "homes": {"suit": suits, "too_many": fails, "sure": result.sure, "failing": result.failing},
+        "homes": {"suit": suits, "too_many": fails, "sure": found.sure, "failing": found.failing},
         "numbers": [
             {
                 "homes": number,
-                "standing": str(result.trials[number].standing),
+                "standing": str(found.trials[number].standing),
                 "shares": {
                     group: {
-                        str(cause): _describe_share(result, number, cause, group) for cause in Cause
+                        str(cause): _describe_share(found, number, cause, group) for cause in Cause
                     }
-                    for group in (EVERYBODY, *result.groups)
+                    for group in (EVERYBODY, *found.groups)
                 },
             }
             for number in sorted(result.numbers)
@@ -207,10 +209,10 @@ def _describe(result: Capacity) -> dict[str, Any]:
                     str(factor): apply_rule(own.capacity, own.needed, most, factor)
                     for factor in FACTORS
                 }
-                if (most := fastest.get(own.name.rpartition(".")[2])) and own.needed
+                if (most := found.fastest.get(own.name.rpartition(".")[2])) and own.needed
                 else None,
             }
-            for own in result.channels
+            for own in found.channels
         ],
         "warnings": list(result.notes),
         "failures": [
@@ -221,14 +223,14 @@ def _describe(result: Capacity) -> dict[str, Any]:
 
 
 def _describe_share(
-    result: Capacity, homes: int, cause: Any, group: str
+    found: Findings, homes: int, cause: Cause, group: str
 ) -> dict[str, float | None] | None:
-    found = result.estimate(homes, cause, group=group)
-    if found is None:
+    share = found.estimate(homes, cause, group=group)
+    if share is None:
         return None
-    several = found.count > 1
+    several = share.count > 1
     return {
-        "mean": found.mean,
-        "low": found.low if several else None,
-        "high": found.high if several else None,
+        "mean": share.mean,
+        "low": share.low if several else None,
+        "high": share.high if several else None,
     }
