@@ -132,7 +132,8 @@ def diagnose(record: Record) -> Diagnosis:
     """Find what is wrong with a run."""
     case = open_case(record)
     every = (fact for find in FINDERS for fact in find(case))
-    return Diagnosis(tuple(every), tuple(find_main_causes(case)))
+    causes = tuple(find_main_causes(case))
+    return Diagnosis(tuple(every), causes, _find_beside(case, causes))
 
 
 def find_reservations(record: Record) -> Iterator[Fact]:
@@ -201,9 +202,11 @@ def _find_queue(case: Case) -> Iterator[Fact]:
 
 
 def _find_limits(case: Case) -> Iterator[Fact]:
-    """Find what limits each transfer, its share of a line too."""
+    """Find what limits each transfer, its share of a line and its congestion control too."""
     if limits := find_transfer_limits(case.record):
         yield facts.LimitedTransfers(tuple(limits))
+    if controls := _find_controls(case.record):
+        yield controls
 
 
 #: In the order in which their facts are told.
@@ -443,20 +446,56 @@ def _find_transfers(case: Case, queue: QueueState) -> Iterator[Fact]:
         is_paced = all(limit.kind is Limit.APPLICATION for limit in limits)
         if not is_paced or isinstance(fact, facts.SpareLine):
             yield facts.LimitedTransfers(limits)
-    elif shares := find_control_shares(record):
-        about = find_queue(queue.discipline)
-        flow_queue = queue.discipline if about.lets_pass else ""
-        is_unequal = shares[0].goodput_bps > UNEQUAL * shares[1].goodput_bps
-        is_yielding = any(share.control.startswith("ledbat") for share in shares)
-        tunnel = find_tunnel(record, queue, shares[1].flow)
-        if is_unequal and tunnel:
-            yield tunnel
-            return
-        if (is_unequal and not flow_queue) or (is_yielding and flow_queue):
-            yield facts.UnequalControls(*shares, flow_queue)
-            return
+    elif controls := _find_controls(record):
+        yield find_tunnel(record, queue, controls.least.flow) or controls
+        return
     if not (limits and isinstance(fact, facts.SpareLine)):
         yield fact
+
+
+def _find_controls(record: Record) -> facts.UnequalControls | None:
+    """Find that congestion controls decide what transfers get of a full line.
+
+    Behind a flow queue they do not, unless one of them is meant to yield there and cannot.
+    """
+    shares = find_control_shares(record)
+    if shares is None:
+        return None
+    most, least, line = shares
+    queue = describe_queue(record, line.name) if line.discipline else None
+    # Flows of one tunnel are one flow to it.
+    has_turns = queue and find_queue(queue.discipline).lets_pass
+    is_flow_queue = bool(queue and has_turns and not find_tunnel(record, queue, least.flow))
+    is_unequal = most.goodput_bps > UNEQUAL * least.goodput_bps
+    is_yielding = any(share.control.startswith("ledbat") for share in (most, least))
+    if not (is_yielding if is_flow_queue else is_unequal):
+        return None
+    return facts.UnequalControls(most, least, line.discipline if is_flow_queue else "")
+
+
+def _find_beside(
+    case: Case, causes: Sequence[Fact]
+) -> facts.LimitedTransfers | facts.UnequalControls | None:
+    """Find what limits a transfer where somebody suffers and the causes do not say it already.
+
+    A share of the only line goes without saying; so does a transfer's own pace.
+    """
+    told = (facts.LimitedTransfers, facts.UnequalControls, facts.SharedTunnel, facts.Spells)
+    if not case.suffering or any(isinstance(fact, told) for fact in causes):
+        return None
+    limits = find_transfer_limits(case.record)
+    own = {Limit.RECEIVE_WINDOW, Limit.SEND_BUFFER, Limit.PATH_LOSS}
+    if any(isinstance(fact, facts.AcksFill) for fact in causes):
+        # That acknowledgements wait is told by then.
+        limits = [replace(limit, ack_queue="") for limit in limits]
+    else:
+        own.add(Limit.ACKNOWLEDGEMENTS)
+    if found := [limit for limit in limits if limit.kind in own]:
+        return facts.LimitedTransfers(tuple(found[:1]))
+    if controls := _find_controls(case.record):
+        return controls
+    shares = [limit for limit in limits if limit.kind is Limit.LINE and limit.links > 1]
+    return facts.LimitedTransfers(tuple(shares[:1])) if shares else None
 
 
 def _find_bar(record: Record, worst: FlowQuality) -> str:

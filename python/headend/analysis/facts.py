@@ -598,10 +598,14 @@ class Diagnosis:
     causes
         Why flows suffer, the main cause last. Where no flow suffers, the state of the line. Empty
         where no cause is known.
+    beside
+        What limits a transfer meanwhile, where somebody suffers; None where the causes say it, or
+        nothing is to be said.
     """
 
     facts: tuple[Fact, ...]
     causes: tuple[Fact, ...]
+    beside: LimitedTransfers | UnequalControls | None = None
 
     @property
     def cause(self) -> Fact | None:

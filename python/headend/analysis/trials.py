@@ -206,7 +206,7 @@ def _write(before: FlowGroup, after: FlowGroup) -> str:
 
 
 def choose_trial(trials: Sequence[Trial]) -> Trial | None:
-    """Choose the trial that helps most: by grades gained, then by who is relieved; then the first."""
+    """Choose the trial that helps most: by grades gained, then by relief; of equals the first."""
 
     def weigh(trial: Trial) -> tuple[int, int]:
         gains, relieved = zip(*((one.gain, one.is_relieved) for one in trial.changes), strict=True)

@@ -30,8 +30,20 @@ def full_limits(fact: facts.LimitedTransfers) -> list[str]:
     return [f"What limits transfers: {'; '.join(map(_describe_limit, fact.limits))}."]
 
 
+def _name(limit: TransferLimit) -> str:
+    return f"each of {limit.count} {limit.flow}" if limit.count > 1 else limit.flow
+
+
+def _name_line(limit: TransferLimit) -> str:
+    """Name what is full on a transfer's way: a queue with its rate, or a channel."""
+    if limit.line is None:
+        return "a full line"
+    rated = f" ({rate(limit.line.rate_bps)})" if limit.line.rate_bps else ""
+    return f"{limit.line.name}{rated}" if rated else f"the full {limit.line.name}"
+
+
 def _describe_limit(limit: TransferLimit) -> str:
-    who = f"each of {limit.count} {limit.flow}" if limit.count > 1 else limit.flow
+    who = _name(limit)
     if limit.kind is Limit.APPLICATION:
         return f"{who} has no more to send {share(round(limit.ratio, 2))} of the time"
     if limit.kind is Limit.PATH_LOSS:
@@ -43,7 +55,7 @@ def _describe_limit(limit: TransferLimit) -> str:
             f" {rate(limit.allowed_bps)} with that"
         )
     if limit.kind is Limit.LINE:
-        return f"{who} has its share of a full line"
+        return f"{who} has its share of {_name_line(limit)}"
     if limit.kind is Limit.ACKNOWLEDGEMENTS:
         back = "up" if limit.direction == "down" else "down"
         return f"{who} gets what its acknowledgements allow, which share the full way {back}"
@@ -79,6 +91,25 @@ def brief_controls(fact: facts.UnequalControls) -> str:
     if most.control.startswith("bbr"):
         return f"{names[0]} does not slow down for losses, and {names[1]} does"
     return f"their congestion controls differ: {names[0]} and {names[1]}"
+
+
+def tell_beside(fact: facts.LimitedTransfers | facts.UnequalControls) -> str:
+    """Say in one clause what limits a transfer while somebody else suffers."""
+    if isinstance(fact, facts.LimitedTransfers):
+        first = fact.limits[0]
+        if first.kind is Limit.LINE:
+            return f"{_name(first)} is limited by {_name_line(first)}"
+        return brief_limits(fact)
+    most, least = fact.most, fact.least
+    got = f"{rate(least.goodput_bps)} beside {rate(most.goodput_bps)}"
+    if fact.flow_queue:
+        return brief_controls(fact)
+    if least.control.startswith("ledbat"):
+        return f"{least.flow} (LEDBAT) yields to {most.flow}, as it is meant to ({got})"
+    return (
+        f"{most.flow} ({most.control.upper()}) takes {rate(most.goodput_bps)} beside"
+        f" {rate(least.goodput_bps)} of {least.flow} ({least.control.upper()})"
+    )
 
 
 def full_controls(fact: facts.UnequalControls) -> str:
