@@ -15,7 +15,7 @@ from headend.analysis.acknowledgements import find_acks
 from headend.analysis.bottleneck import find_bottleneck
 from headend.analysis.causes import Causes, Place, find_causes
 from headend.analysis.channels import ChannelState, gather_cells, gather_channels
-from headend.analysis.collisions import find_meetings
+from headend.analysis.collisions import Meeting, find_meetings
 from headend.analysis.contention import find_waits_for_grants
 from headend.analysis.facts import Action, Diagnosis, Fact, Remedy
 from headend.analysis.flow_groups import FlowGroup, gather_groups
@@ -61,6 +61,9 @@ MANY_LATE = 0.05
 #: Share of its packets with which a flow met others in a hashed queue, from which that is why it
 #: suffers.
 MOSTLY_MET = 0.5
+
+#: The discipline that is proposed where a queue for each flow may help.
+FLOW_QUEUE = "fq_codel"
 
 #: One-way delay from which a conversation is no longer easy (ITU-T G.114), ns.
 LONG_WAY = 150e6
@@ -187,8 +190,7 @@ def _find_queue(case: Case) -> Iterator[Fact]:
         return
     yield facts.QueueUse(queue)
     if meetings := find_meetings(record, queue.queue):
-        key = name_queue_key(record, queue.queue) or ""
-        yield facts.Collisions(tuple(meetings), queue.discipline, key)
+        yield _describe_collisions(record, queue, meetings)
     if main and main.place is Place.CONTENTION and queue.queue in main.queues:
         yield find_waits_for_grants(record, queue.link)
     elif channel := case.find_channel(queue):
@@ -243,7 +245,7 @@ def find_symptoms(case: Case, queue: QueueState, *, is_alone: bool = True) -> It
     if queue.standing_ratio > STANDING_TIME and median > SHORT_WAIT and not is_lossy:
         yield _describe_standing(case, queue, passing)
     elif is_lossy or (queue.lost_ratio > LOSSY_SHARE and case.symptoms != {"late"}):
-        yield _describe_losses(queue, suffers=suffers, is_felt="lost" in case.symptoms)
+        yield _describe_losses(case, queue, suffers=suffers, is_felt="lost" in case.symptoms)
         yield from slowed
     elif queue.standing_ratio > STOOD_AT_TIMES or median > LONG_WAIT:
         waits = suffers and not is_lost
@@ -275,14 +277,14 @@ def _describe_standing(case: Case, queue: QueueState, passing: str) -> Fact:
     return facts.StandingQueue(queue, passing, suffers, flow, late, is_only, remedies=remedies)
 
 
-def _describe_losses(queue: QueueState, *, suffers: bool, is_felt: bool) -> Fact:
+def _describe_losses(case: Case, queue: QueueState, *, suffers: bool, is_felt: bool) -> Fact:
     """Describe a queue's losses: TCP sends again what it lost, and slows down for it."""
-    action = None
-    if suffers and queue.is_tcps and is_felt:
-        action = Action.FLOW_QUEUES
+    remedies: tuple[Remedy, ...] = ()
+    if suffers and queue.is_tcps and is_felt and queue.discipline != FLOW_QUEUE:
+        path = name_queue_key(case.record, queue.queue) or ""
+        remedies = (Remedy(Action.FLOW_QUEUES, queue.queue, path, FLOW_QUEUE, queue),)
     elif suffers and queue.reason == "overlimit" and not queue.is_tcps:
-        action = Action.LESS_LOAD
-    remedies = (Remedy(action, queue.queue, queue=queue),) if action else ()
+        remedies = (Remedy(Action.LESS_LOAD, queue.queue, queue=queue),)
     return facts.LossyQueue(queue, suffers, is_felt, remedies=remedies)
 
 
@@ -404,8 +406,17 @@ def _find_met(record: Record, queue: QueueState, worst: FlowQuality) -> facts.Co
         for meeting in find_meetings(record, queue.queue)
         if worst.flow in meeting.flows and meeting.share > MOSTLY_MET
     ]
-    key = name_queue_key(record, queue.queue) or ""
-    return facts.Collisions(tuple(meetings), queue.discipline, key) if meetings else None
+    return _describe_collisions(record, queue, meetings) if meetings else None
+
+
+def _describe_collisions(
+    record: Record, queue: QueueState, meetings: Sequence[Meeting]
+) -> facts.Collisions:
+    """Describe flows that a hash put together; without a hash each has a queue of its own."""
+    key = name_queue_key(record, queue.queue)
+    path = f"{key}.{queue.discipline}.hash.isolation" if key else ""
+    remedy = Remedy(Action.SEPARATE_FLOWS, queue.queue, path, "perfect", queue)
+    return facts.Collisions(tuple(meetings), queue.discipline, remedies=(remedy,))
 
 
 def find_second_queue(case: Case, fact: Fact) -> Iterator[Fact]:
@@ -485,10 +496,7 @@ def _find_beside(
         return None
     limits = find_transfer_limits(case.record)
     own = {Limit.RECEIVE_WINDOW, Limit.SEND_BUFFER, Limit.PATH_LOSS}
-    if any(isinstance(fact, facts.AcksFill) for fact in causes):
-        # That acknowledgements wait is told by then.
-        limits = [replace(limit, ack_queue="") for limit in limits]
-    else:
+    if not any(isinstance(fact, facts.AcksFill) for fact in causes):
         own.add(Limit.ACKNOWLEDGEMENTS)
     if found := [limit for limit in limits if limit.kind in own]:
         return facts.LimitedTransfers(tuple(found[:1]))
@@ -538,7 +546,7 @@ def describe_line(case: Case, queue: QueueState) -> Fact:
     for throttled in _find_throttled(case.record, queue):
         return throttled
     if queue.lost_ratio > LOSSY_SHARE:
-        return _describe_losses(queue, suffers=False, is_felt=False)
+        return _describe_losses(case, queue, suffers=False, is_felt=False)
     if (queue.utilisation or 0.0) > FULL:
         return _describe_full_line(case, queue, passing)
     cells = (state for state in gather_cells(case.record) if state.link == queue.link)

@@ -59,6 +59,8 @@ class Action(StrEnum):
     THIN_ACKS = "thin_acks"
     #: A router before a modem has a rate above the modem's.
     LOWER_RATE = "lower_rate"
+    #: A hash puts flows together that each could have a queue.
+    SEPARATE_FLOWS = "separate_flows"
     #: A flow suffers among the others of its tunnel.
     LEAVE_TUNNEL = "leave_tunnel"
     #: A flow with little traffic waits in the classic queue of an aggregate.
@@ -249,17 +251,10 @@ class OtherBottleneck(Fact):
 
 @dataclass(frozen=True)
 class Collisions(Fact):
-    """A hash has put flows together in queues of a scheduler.
-
-    Parameters
-    ----------
-    key
-        The path of the scheduler for ``--set``; empty where none is known.
-    """
+    """A hash has put flows together in queues of a scheduler."""
 
     meetings: tuple[Meeting, ...]
     discipline: str
-    key: str
 
 
 @dataclass(frozen=True)
