@@ -52,6 +52,7 @@ from headend.analysis.transfer_limits import (
     list_told,
 )
 from headend.analysis.tunnels import find_tunnel
+from headend.analysis.turns import find_turn
 from headend.engine.description import REAL, describe, find_queue, list_discards
 from headend.results.record import Record, cached_on_record
 
@@ -203,6 +204,12 @@ def _find_queue(case: Case) -> Iterator[Fact]:
     yield from find_low_latency(record, queue.queue)
 
 
+def _find_turns(case: Case) -> Iterator[Fact]:
+    """Find that the flow that suffers most waits for its turn."""
+    if case.worst and (turn := find_turn(case.record, case.worst)):
+        yield turn
+
+
 def _find_limits(case: Case) -> Iterator[Fact]:
     """Find what limits each transfer, its share of a line and its congestion control too."""
     if limits := find_transfer_limits(case.record):
@@ -219,6 +226,7 @@ FINDERS: Sequence[Callable[[Case], Iterable[Fact]]] = (
     _find_path_loss,
     lambda case: map(facts.FullChannel, case.channels),
     _find_queue,
+    _find_turns,
     _find_limits,
 )
 
@@ -370,6 +378,8 @@ def find_main_causes(case: Case) -> Iterable[Fact]:
         return [tunnel]
     if worst and (meeting := _find_met(record, queue, worst)):
         return [meeting]
+    if worst and (turn := find_turn(record, worst)):
+        return [turn]
     main = case.causes.main
     if main and queue.queue in main.queues:
         return find_second_queue(case, _describe_main(case, queue))

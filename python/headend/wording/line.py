@@ -215,6 +215,34 @@ def advise_on_hash(remedy: Remedy) -> str:
     return f"With a queue for each flow nobody meets{end_untried(remedy)}."
 
 
+def brief_turn(fact: facts.TurnWait) -> str:
+    """Say how much of its delay a flow waits for its turn, and what takes the rest."""
+    text = (
+        f"{fact.flow} waits {time(fact.turn_ns)} of its {time(fact.total_ns)} for its turn among"
+        f" {fact.flows} flows in {name_queue(fact.queue)}"
+    )
+    rest = [f"packets wait {time(wait)} in {name}" for name, wait in fact.others.items()]
+    rest += [f"its path takes {time(fact.path_ns)}"] if fact.path_ns else []
+    return join_names([text, *rest])
+
+
+def full_turn(fact: facts.TurnWait) -> list[str]:
+    """Say what a turn is, and what may spare a flow its wait."""
+    text = brief_turn(fact)
+    return [
+        f"{text[0].upper()}{text[1:]}: {fact.queue.discipline} serves them one after the other, and"
+        " how long packets wait in the queues of others is not its wait.",
+        *map(advise_on_turn, fact.remedies),
+    ]
+
+
+def advise_on_turn(remedy: Remedy) -> str:
+    """Say what may spare a flow the wait for its turn."""
+    return (
+        f"A scheduler that serves new flows first ({remedy.value}) may help{end_untried(remedy)}."
+    )
+
+
 def brief_collisions(fact: facts.Collisions) -> str:
     """Say which flows share a queue inside a scheduler's, and for how much of the time."""
     first = fact.meetings[0]
