@@ -218,12 +218,12 @@ def advise_on_hash(remedy: Remedy) -> str:
 def brief_turn(fact: facts.TurnWait) -> str:
     """Say how much of its delay a flow waits for its turn, and what takes the rest."""
     text = (
-        f"{fact.flow} waits {time(fact.turn_ns)} of its {time(fact.total_ns)} for its turn among"
+        f"of {time(fact.total_ns)} {fact.flow} waits {time(fact.turn_ns)} for its turn among"
         f" {fact.flows} flows in {name_queue(fact.queue)}"
     )
     rest = [f"packets wait {time(wait)} in {name}" for name, wait in fact.others.items()]
     rest += [f"its path takes {time(fact.path_ns)}"] if fact.path_ns else []
-    return join_names([text, *rest])
+    return f"{text}, and {join_names(rest)}" if rest else text
 
 
 def full_turn(fact: facts.TurnWait) -> list[str]:
