@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -20,6 +20,7 @@ from headend.analysis.queues import (
     STANDING_TIME,
     weigh_queues,
 )
+from headend.analysis.routes import list_hops
 from headend.analysis.street import gather_homes
 from headend.results.record import Record, cached_on_record
 
@@ -184,11 +185,6 @@ class _Routes:
 
     def __init__(self, result: Record) -> None:
         self._result = result
-        scenario = result.manifest.get("scenario", {})
-        self._flows = scenario.get("flow", {})
-        self._hosts = scenario.get("host", {})
-        links = list(scenario.get("link", {}))
-        self._only = links if len(links) == 1 else []
         self._queues: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for row in weigh_queues(result):
             hop = row["queue"].rpartition(".")[0]
@@ -204,7 +200,7 @@ class _Routes:
         """
         candidates = []
         sent_by = find_queue_of(self._result, flow, row["direction"])
-        for hop in self._list_hops(flow):
+        for hop in list_hops(self._result, flow):
             queues = self._queues.get((hop, row["direction"]), [])
             queues = [queue for queue in queues if queue["queue"] == sent_by] or queues
             delay_ns = _read(row, "delay_p95_ns")
@@ -213,17 +209,6 @@ class _Routes:
             )[:1]
         column = "lost_ratio" if is_lost else "delay_p95_ns"
         return max(candidates, key=lambda queue: _read(queue, column)) if candidates else None
-
-    def _list_hops(self, flow: str) -> Iterator[str]:
-        """Give the links and modems on a flow's route; a flow's number picks one of many modems."""
-        name, _, number = flow.rpartition(".")
-        if not number.isdecimal() or name not in self._flows:
-            name, number = flow, ""
-        host = self._hosts.get(self._flows.get(name, {}).get("host", ""), {})
-        for hop in host.get("via") or self._only:
-            yield str(hop)
-            if number:
-                yield f"{hop}.{number}"
 
 
 def _measure_wait(flow: Mapping[str, Any], queue: Mapping[str, Any]) -> float:

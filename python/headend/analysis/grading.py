@@ -73,6 +73,8 @@ class Mark:
         The number's meaning beside a value, where it is another text.
     before, after
         Words around a value.
+    is_score
+        Whether it is a score, of which a half or a double means nothing.
     """
 
     metric: str
@@ -82,6 +84,7 @@ class Mark:
     shown: str = ""
     before: str = ""
     after: str = ""
+    is_score: bool = False
 
     @property
     def higher_is_better(self) -> bool:
@@ -98,8 +101,16 @@ class Mark:
 
     def show(self, value: float | None) -> KeyFigure:
         """Give a value with its meaning and the words around it."""
-        about = self.shown or self.about
-        return KeyFigure(about, value, self.kind, self.before, self.after, self.higher_is_better)
+        return KeyFigure(
+            self.shown or self.about,
+            value,
+            self.kind,
+            self.before,
+            self.after,
+            self.higher_is_better,
+            is_bad=self.grade(value) is Grade.BAD,
+            is_score=self.is_score,
+        )
 
     def write_bound(self, place: int) -> str:
         """Write the expectation met by values that are good (0), at least fair (1) or poor (2)."""
@@ -117,6 +128,7 @@ MOS = Mark(
     (4.0, 3.6, 3.1),
     "MOS in the worst 5 % of scoring periods",
     before="MOS",
+    is_score=True,
 )
 FAILED = Mark("call_failed.mean", "share of calls that failed", "ratio", _FEW, after="failed")
 PAGES = Mark("page_load_time.p50", "median page load time", "time", _WAIT)
