@@ -463,14 +463,16 @@ def _describe_passed_over(decision: Decision) -> str:
         return ""
     left, better = decision.passed_over
     gained, _ = decision.list_changes(better, left)
-    values = [
-        f"{name_term(own)} is {_write_plain(decision.terms[own], better)}, not"
-        f" {_write_plain(decision.terms[own], left)}"
-        for own in gained
-    ]
+    values = join_names(
+        [
+            f"{name_term(own)} is {_write_plain(decision.terms[own], better)}, not"
+            f" {_write_plain(decision.terms[own], left)}"
+            for own in gained
+        ]
+    )
     return (
         f" {capitalise(_name(decision, left))} has less to set, and is not chosen because it is worse"
-        f" for somebody and better for nobody: with {_name(decision, better)} {join_names(values)}."
+        f" for somebody and better for nobody: with {_name(decision, better)} {values}."
     )
 
 
@@ -499,16 +501,16 @@ def _describe_changes(decision: Decision, setting: int, other: int) -> str:
 def _describe_cost(decision: Decision, setting: int) -> str:
     """Say who gains and who pays against each baseline, and what another feature gives."""
     parts = []
-    for feature, other in decision.baselines.items():
+    for feature, base in decision.baselines.items():
         told = describe_baseline(decision.tier, feature)
         about = f" ({told})" if told else ""
         name = feature.words
-        if other == setting:
+        if base == setting:
             of = "what the line has" if feature is Feature.TODAY else "what a modem has"
             parts.append(f"It is {of} {name}{about}")
-        elif decision.standings.get(other, Feasibility.MISSING) is not Feasibility.MISSING:
+        elif decision.standings.get(base, Feasibility.MISSING) is not Feasibility.MISSING:
             before = f"a modem {name}" if feature is Feature.DELIVERED else name
-            changes = _describe_changes(decision, setting, other)
+            changes = _describe_changes(decision, setting, base)
             parts.append(f"Against {before}{about}, {changes}")
     if unasked := [_write_value(decision, own, setting) for own in decision.unasked]:
         parts.append(f"No condition asks for {join_names(unasked)}")
