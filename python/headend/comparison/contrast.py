@@ -49,7 +49,10 @@ ONE_SEED_HAS = "One seed has no interval; --seeds 10 gives one."
 ONE_RUN_HAS = "One run has no interval; run each again with --seed 2, 3, … and compare all folders."
 
 #: The note that says which choice is the best of its tier.
-BEST = "Best: the lowest sum of grades; of equal sums, the highest rates of transfers."
+BEST = (
+    "Best: the lowest sum of grades, each as the whole 95 % interval has it; of equal sums, that"
+    " of the means, then the highest rates of transfers."
+)
 
 #: That note where there are round trips of real programs.
 BEST_OF_REAL = f"{BEST.rstrip('.')}, then the shortest round trips."

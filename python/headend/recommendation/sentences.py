@@ -471,8 +471,8 @@ def _describe_passed_over(decision: Decision) -> str:
         ]
     )
     return (
-        f" {capitalise(_name(decision, left))} has less to set, and is not chosen because it is worse"
-        f" for somebody and better for nobody: with {_name(decision, better)} {values}."
+        f" {capitalise(_name(decision, left))} has less to set, and is not chosen because it is"
+        f" worse for somebody and better for nobody: with {_name(decision, better)} {values}."
     )
 
 
