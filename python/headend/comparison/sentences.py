@@ -413,9 +413,9 @@ def _describe_best_of_grid(
             _name_most(grid, tiers, best[where[0]], where, is_alone=is_alone) for where in by_rate
         ]
         sentence = "; ".join(filter(None, [sentence, *more]))
-    unsure = [at for at in judged if is_best_by_means(tiers[at])]
-    if unsure:
-        sentence += f"; {_name_tiers(grid, tiers, unsure)} {_MORE_SEEDS}"
+    by_means = [at for at in judged if is_best_by_means(tiers[at])]
+    if by_means:
+        sentence += f"; {_name_tiers(grid, tiers, by_means)} {_MORE_SEEDS}"
     return f"{capitalise(sentence)}."
 
 
