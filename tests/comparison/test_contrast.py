@@ -372,6 +372,21 @@ def test_what_nobody_can_choose_is_no_advice() -> None:
     assert second == "Under 5 Mbit/s it is good (MOS 4.3)."
 
 
+def test_a_grid_of_rates_and_distances_names_no_best() -> None:
+    places = [(rate, rtt) for rtt in ("10 ms", "90 ms") for rate in ("1 Mbit/s", "9 Mbit/s")]
+    variants = vary(*({RATE: rate, "flow.call.rtt": rtt} for rate, rtt in places))
+    grid, tiers = judge_grid(variants)
+    calls = {"call": (CALLS[1], CALLS[2])}
+    made = [replace(tier, people=calls, queues=(None,) * 2) for tier in tiers]
+    first, second = describe_grid(grid, made)
+    assert first.startswith("Call is unusable (MOS 1.5) under ")
+    assert second == "RTT of call is given, not chosen: none is called the best."
+    answer = answer_comparison(variants)
+    assert answer.question.startswith("How do ")
+    assert answer.matrix
+    assert "Best:" not in answer.matrix.note
+
+
 def test_a_grid_without_a_change_of_grade_says_what_differs_all_the_same() -> None:
     people = {
         "ping": (make_ping(20e6), make_ping(20e6)),

@@ -99,6 +99,9 @@ def describe_grid(grid: Grid, tiers: Sequence[TierOutcome]) -> tuple[str, ...]:
     ]
     more = " and elsewhere" if len(ordered) > 2 else ""
     first = f"{capitalise(_write_fate(main, fates))} {join_names(told)}{more}."
+    if grid.choice.role == "given":
+        name = capitalise(grid.choice.name)
+        return first, f"{name} is given, not chosen: none is called the best."
     return first, _describe_best_of_grid(grid, tiers, main, hurt)
 
 
