@@ -188,7 +188,7 @@ def test_where_a_condition_misses_for_one_sender_both_are_named_and_who_it_holds
     (told,) = answer_recommendation("", [decision]).sentences
     assert told == (
         "At 5 Mbit/s no setting meets all conditions with every sender of the uploads; low latency"
-        " comes nearest: it holds under CUBIC with 1 connection, but not under the others: call MOS"
+        " comes nearest: it holds under CUBIC with 1 connection, but not under the other: call MOS"
         " (5th percentile) 3.6 under BBR version 3 with 10 connections, not ≥ 4.0; it misses that"
         " by 0.4."
     )

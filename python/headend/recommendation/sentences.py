@@ -267,7 +267,8 @@ def _describe_group(decisions: Sequence[Decision]) -> str:
     nearest = f"{no_setting} with every sender of the uploads; {label}{at} comes nearest"
     if not held:
         return f"{nearest}: {missed}"
-    return f"{nearest}: it holds under {join_senders(held)}, but not under the others: {missed}"
+    others = "the others" if len(first.alone) - len(held) > 1 else "the other"
+    return f"{nearest}: it holds under {join_senders(held)}, but not under {others}: {missed}"
 
 
 def _describe_misses(decision: Decision, setting: int, *, is_short: bool = False) -> str:
