@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,20 @@ def test_the_nearest_is_the_setting_that_holds_with_the_most_senders() -> None:
     ]
 
 
+def test_where_a_sender_alone_is_undecided_it_is_not_said_that_nothing_holds() -> None:
+    decision = make({CUBIC: (3.0, 3.0, 4e6), BBR: (2.0, 2.0, 5e6)})
+    undecided = dict.fromkeys(decision.standings, Feasibility.UNDECIDED)
+    wide = decision.alone[BBR]
+    values = {own: {1: 3.5, 2: 4.7} for own in wide.standings}
+    terms = {**wide.terms, "call.mos.p5": replace(wide.terms["call.mos.p5"], values=values)}
+    unsure = replace(wide, standings=undecided, terms=terms)
+    _, alone, _ = describe_tier(replace(decision, alone={**decision.alone, BBR: unsure}))
+    assert alone == (
+        "No setting meets all conditions under CUBIC with 1 connection. More seeds would decide"
+        " whether a setting meets them under BBR version 3 with 10 connections."
+    )
+
+
 def test_each_sender_alone_decides_as_if_it_had_been_the_only_one() -> None:
     decision = make(VALUES)
     for sender, own in decision.alone.items():
@@ -271,6 +286,7 @@ def test_results_are_read_back_and_judged_again_with_all_senders(run: Recommenda
 def test_the_page_names_the_senders(run: Recommendation) -> None:
     page = render_recommendation(run).replace("\N{NO-BREAK SPACE}", " ")
     assert "Every condition must hold with each of these senders" in page
+    assert "the nearest is the one that meets them with the most senders; of these, " in page
     assert "BBR version 3 with 10 connections" in page
 
 

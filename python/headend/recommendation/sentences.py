@@ -13,7 +13,7 @@ from headend.analysis.ties import TIE
 from headend.modem_file.generation import find_generation
 from headend.recommendation.candidate import DEFAULT_TARGET, Candidate, Feature
 from headend.recommendation.deciding import Decision
-from headend.recommendation.sender import join_senders
+from headend.recommendation.sender import Sender, join_senders
 from headend.recommendation.tier import Tier
 from headend.sweeps.naming import write_mean, write_operators
 from headend.text.quantity import format_quantity
@@ -610,17 +610,21 @@ def _describe_holding(decision: Decision) -> str:
 
 def _describe_alone(decision: Decision) -> str:
     """Say what each sender alone would decide; those under which nothing holds come together."""
-    parts, without = [], []
+    parts: list[str] = []
+    unsure: list[Sender] = []
+    without: list[Sender] = []
     for sender, own in decision.alone.items():
         if own.recommended is None:
-            without.append(sender)
+            is_open = own.chosen.standing is Feasibility.UNDECIDED
+            (unsure if is_open else without).append(sender)
             continue
         gained = _write_objective(own, own.recommended)
         value = f" ({gained})" if gained else ""
         parts.append(f"{_name(own, own.recommended)} under {sender.words}{value}")
     found = f"For one sender alone: {'; '.join(parts)}" if parts else ""
     none = f"No setting meets all conditions under {join_senders(without)}" if without else ""
-    return f"{'. '.join(filter(None, [found, none]))}."
+    more = f"More seeds would decide whether a setting meets them under {join_senders(unsure)}"
+    return f"{'. '.join(filter(None, [found, none, more if unsure else '']))}."
 
 
 def _describe_unmeasured(decision: Decision) -> str:
