@@ -99,6 +99,16 @@ class Mark:
         passed = sum(sign * value > sign * bound for bound in self.bounds)
         return (Grade.GOOD, Grade.FAIR, Grade.POOR, Grade.BAD)[passed]
 
+    def is_met(self, value: float, grade: Grade) -> bool:
+        """Say whether a value has a grade or a better one.
+
+        Examples
+        --------
+        >>> MOS.is_met(3.7, Grade.FAIR), MOS.is_met(3.7, Grade.GOOD)
+        (True, False)
+        """
+        return ORDER.index(self.grade(value)) <= ORDER.index(grade)
+
     def show(self, value: float | None) -> KeyFigure:
         """Give a value with its meaning and the words around it."""
         return KeyFigure(
@@ -211,6 +221,18 @@ def grade_measure(measure: str, value: float) -> Grade:
     """
     mark = _OF_MEASURES.get(measure)
     return mark.grade(value) if mark else Grade.NONE
+
+
+def find_mark(application: str, about: str) -> Mark | None:
+    """Find the mark of an application whose number has a meaning as it is shown; or None.
+
+    Examples
+    --------
+    >>> find_mark("voice", "MOS in the worst 5 % of scoring periods").metric
+    'mos.p5'
+    """
+    marks = list_marks(application)
+    return next((mark for mark in marks if about in (mark.shown, mark.about)), None)
 
 
 def list_marks(application: str) -> tuple[Mark, ...]:

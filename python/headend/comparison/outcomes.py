@@ -23,10 +23,11 @@ from headend.analysis.estimate import (
     format_estimate,
 )
 from headend.analysis.flow_groups import FlowGroup, gather_groups
-from headend.analysis.grading import ORDER, Grade
+from headend.analysis.grading import ORDER, Grade, find_mark
 from headend.analysis.key_figure import FEW_DECIMALS, KeyFigure, write_value
 from headend.analysis.quality import FlowQuality, judge_flows
 from headend.analysis.queues import weigh_queues
+from headend.analysis.ranking import Feasibility, judge_estimate
 from headend.analysis.ties import TIE, average, compare_seeds, is_tie
 from headend.comparison.comparison import Variant, is_uneven
 from headend.comparison.grid import Grid, Tier, find_grid
@@ -109,6 +110,29 @@ class FlowOutcome:
             suffering = self.estimate
             return 3 * suffering.mean / len(self.party.findings) if suffering else 0.0
         return float(max(0, ORDER.index(self.grade) - 1))
+
+    @property
+    def assured(self) -> float:
+        """The badness that it is credited with: that of the best grade of the whole interval.
+
+        A grade that only a part of the 95 % interval has makes no choice the best.
+        """
+        found = self.estimate
+        if found is None or not self.is_graded:
+            return self.badness
+        if self.is_count:
+            worst = found.mean if math.isnan(found.high) else found.high
+            return 3 * worst / len(self.party.findings)
+        mark = find_mark(self.party.worst.application, self.key_figure.about)
+        if mark is None:
+            return self.badness
+
+        def holds(grade: Grade) -> bool:
+            judged = judge_estimate(found, lambda value: mark.is_met(value, grade))
+            return judged is Feasibility.HOLDS
+
+        reached = next(place for place, grade in enumerate(ORDER[1:]) if holds(grade))
+        return max(self.badness, float(reached))
 
     @property
     def estimate(self) -> Estimate | None:
