@@ -259,7 +259,8 @@ def judge_grid(variants: Sequence[Variant]) -> tuple[Grid, list[TierOutcome]]:
 def judge_tier(tier: Tier) -> TierOutcome:
     """Judge every flow and group under each choice of a tier."""
     pooled = tuple(variant.pool() if variant else None for variant in tier.variants)
-    found = [_judge_result(result) if result else {} for result in pooled]
+    flows = [[own.flow for own in judge_flows(result)] for result in pooled if result]
+    found = [_judge_result(result, flows) if result else {} for result in pooled]
     names = dict.fromkeys(name for own in found for name in own)
     queue = find_shared_bottleneck([result for result in pooled if result]) or ""
     return TierOutcome(
@@ -277,14 +278,24 @@ def _label(name: str, found: Sequence[Mapping[str, FlowOutcome]]) -> str:
     return labels.pop() if len(labels) == 1 else name
 
 
-def _judge_result(result: Record) -> dict[str, FlowOutcome]:
-    """Give the fate of each flow or group by its name, in the order of the tables."""
+def _judge_result(result: Record, flows: Sequence[Sequence[str]]) -> dict[str, FlowOutcome]:
+    """Give the fate of each flow or group by its name, in the order of the tables.
+
+    Parameters
+    ----------
+    flows
+        The flows of all results that are compared.
+    """
+
+    def gather(run: Record) -> list[FlowGroup]:
+        return gather_groups(judge_flows(run), beside=flows)
+
     by_seed = {
-        run.manifest["seed"]: {party.name: party for party in gather_groups(judge_flows(run))}
+        run.manifest["seed"]: {party.name: party for party in gather(run)}
         for run in list_runs(result)
     }
     fates = {}
-    for party in gather_groups(judge_flows(result)):
+    for party in gather(result):
         seeds = {seed: own.get(party.name) for seed, own in by_seed.items()}
         fates[party.name] = _find_fate(party, seeds)
         if trips := _find_round_trips(party, seeds):
