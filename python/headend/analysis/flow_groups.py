@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headend.analysis.grading import ORDER, Grade
 from headend.analysis.quality import FlowQuality
-from headend.scenario.groups import find_groups, label_member, name_group, order_naturally
+from headend.scenario.groups import find_groups, label_member, order_naturally
 
 
 @dataclass(frozen=True)
