@@ -29,6 +29,7 @@ CONTENTS: dict[str, list[str]] = {
     "Start": ["docs/installing", "docs/tutorial", "docs/lessons/README"],
     "How to": [
         "docs/howto/tier-buffer",
+        "docs/howto/homes-per-channel",
         "docs/howto/modem-file",
         "docs/howto/buffer-unit",
         "docs/howto/low-latency",

@@ -7,10 +7,10 @@ command:
 - ``<!-- measured … -->``, a line ``QUANTITY: what it is`` for each row, quantities as in
   ``[expect]``. The table between it and ``<!-- end -->`` is written here: a column for each run, or
   what ``--set`` changes beside the scenario as it is. Of a quantity with several values (a flow
-  with members, both directions), a word says which: ``lowest``, ``highest``, ``middle``, ``mean``
-  or ``total``. ``middle`` is the member in the middle, as the program's pages count: members of
-  which nothing could be measured, such as a home where no page was ever complete, fare worst; of
-  two in the middle it is the one that fares worse.
+  with members, both directions), a word says which: ``lowest``, ``highest``, ``median``, ``mean``
+  or ``total``. ``median`` is the median member, as the program's pages count: members of which
+  nothing could be measured, such as a home where no page was ever complete, fare worst; of the two
+  medians of an even number it is the one that fares worse.
 - ``<!-- drawn: FIGURE -->`` or ``<!-- drawn: FIGURE / PANEL -->`` after a picture, which is a file
   in ``figures``: the figure is drawn of the results.
 
@@ -62,7 +62,7 @@ CHOOSE: dict[str, Callable[[Sequence[float]], float]] = {
 }
 
 #: The choice that counts the members without a value too.
-MIDDLE = "middle"
+MEDIAN = "median"
 
 _PART = re.compile(
     r"^(?P<command>headend (?:run|compare) .*?(?:\\\n.*?)*)$"
@@ -125,7 +125,7 @@ def measure(results: Sequence[Any], name: str) -> list[str]:
         For a quantity that a run does not have, or several values of which none is chosen.
     """
     choice, _, quantity = name.rpartition(" ")
-    choices = [*CHOOSE, MIDDLE]
+    choices = [*CHOOSE, MEDIAN]
     if choice and choice not in choices:
         raise ValueError(f'"{name}": expected one of {", ".join(choices)}, found "{choice}"')
     found: list[float | None] = []
@@ -136,16 +136,16 @@ def measure(results: Sequence[Any], name: str) -> list[str]:
         if len(values) > 1 and not choice:
             words = ", ".join(choices)
             raise ValueError(f'"{name}" has {len(values)} values: put one of {words} first')
-        if choice == MIDDLE:
-            found.append(take_middle(wanted, values))
+        if choice == MEDIAN:
+            found.append(take_median(wanted, values))
         else:
             found.append(CHOOSE[choice or "lowest"](values) if values else None)
     unit = choose_unit(found, wanted.kind)
     return [format_quantity(value, wanted.kind, unit) for value in found]
 
 
-def take_middle(wanted: Quantity, values: Sequence[float]) -> float | None:
-    """Give the value of the member in the middle; None where nothing could be measured of it.
+def take_median(wanted: Quantity, values: Sequence[float]) -> float | None:
+    """Give the value of the median member; None where nothing could be measured of it.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def take_middle(wanted: Quantity, values: Sequence[float]) -> float | None:
     higher_is_better = list_measures()[wanted.metric].higher_is_better if is_measure else None
     if higher_is_better is None:
         raise ValueError(
-            f'"{wanted.text}": {MIDDLE} is of a measure, of which more is better or worse'
+            f'"{wanted.text}": {MEDIAN} is of a measure, of which more is better or worse'
         )
     from_worst = sorted(values, reverse=not higher_is_better)
     place = (len(wanted.members) - 1) // 2 - (len(wanted.members) - len(values))

@@ -7,6 +7,8 @@
   ``SweepResult``.
 - ``recommend(upstream="10 Mbit/s")`` says which buffer, AQM or low latency a service tier shall
   have, and gives a ``Recommendation``.
+- ``find_capacity("street")`` finds how many homes a cable line's channels carry, and gives a
+  ``Capacity``.
 - ``replay("laptop.pcapng")`` replays in virtual time what ``headend emulate`` recorded, and gives a
   ``Result``.
 - ``load("results/NAME")`` reads any of these back.
@@ -28,6 +30,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headend._engine import ScenarioError
+    from headend.capacity.experiment import find_capacity
+    from headend.capacity.result import Capacity
     from headend.emulation.replaying import replay
     from headend.errors import InputError
     from headend.loading.loading import load
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from headend.sweeps.result import SweepResult
 
 __all__ = [
+    "Capacity",
     "Comparison",
     "Finding",
     "InputError",
@@ -55,6 +60,7 @@ __all__ = [
     "compare",
     "export_tables",
     "find",
+    "find_capacity",
     "load",
     "recommend",
     "replay",
@@ -64,6 +70,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Capacity": "headend.capacity.result",
     "Comparison": "headend.running.comparison",
     "Finding": "headend.scenario.lookup",
     "InputError": "headend.errors",
@@ -74,6 +81,7 @@ _HOMES = {
     "compare": "headend.running.experiment",
     "export_tables": "headend.loading.tables",
     "find": "headend.study.locating",
+    "find_capacity": "headend.capacity.experiment",
     "load": "headend.loading.loading",
     "recommend": "headend.recommendation.experiment",
     "replay": "headend.emulation.replaying",

@@ -210,7 +210,7 @@ def test_calls_that_wait_for_requests_that_collide_are_told_so() -> None:
 def test_what_is_advised_against_collisions_helps(preset: str, homes: int, key: str) -> None:
     scenario = make_busy_street(homes, preset)
     before = headend.run(scenario)
-    path, _, value = answer_run(before).sentences[1].split("--set ")[1].rstrip("`.").partition("=")
+    path, _, value = answer_run(before).sentences[1].split("--set ")[1].rstrip("`).").partition("=")
     assert path.endswith(key)
     after = headend.run(scenario, set={path: int(value)})
     assert any(own.suffers for own in judge_flows(before))

@@ -58,11 +58,12 @@ def check(plan: Plan) -> tuple[str, bool, bool] | None:
         for overrides in (plan.overrides, [*pairs, (path, value.strip("'"))])
     )
     again: Trial = compare_with(before, after, best.setting)
-    helped = {change.label for change in best.changes if change.gain > 0}
+    helped = {change.label for change in best.changes if change.is_better}
     gains = {change.label: change.gain for change in again.changes}
+    better = {change.label for change in again.changes if change.is_better}
     return (
         best.setting,
-        any(gains.get(label, 0) > 0 for label in helped),
+        bool(helped & better),
         min(gains.values(), default=0) < 0,
     )
 

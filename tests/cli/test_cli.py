@@ -868,6 +868,21 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
     assert 'did you mean "buffer-control/ping-latency"?' in answer.stderr
 
 
+@pytest.mark.parametrize("low_latency", ["off", "on"])
+def test_an_answer_makes_no_frame(low_latency: str) -> None:
+    setting = ("low_latency", low_latency)
+    code = (
+        "import sys\n"
+        "from headend.running.experiment import plan_run\n"
+        "from headend.wording.run import answer_run\n"
+        f"overrides = [('duration', '12 s'), {setting!r}]\n"
+        "print(answer_run(plan_run('upload-and-call', overrides).carry_out()).sentences != ())\n"
+        "print('polars' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False"]
+
+
 def test_help_is_quick_and_lists_every_command() -> None:
     heavy = (
         "[m for m in ('polars', 'altair', 'numpy', 'jinja2', 'headend._engine') if m in"

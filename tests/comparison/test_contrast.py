@@ -308,6 +308,36 @@ def test_the_best_choice_is_told_with_everything_it_costs() -> None:
     )
 
 
+def test_a_grade_makes_the_best_only_if_the_whole_interval_has_it() -> None:
+    about = "MOS in the worst 5 % of scoring periods"
+
+    def call(*scores: float) -> FlowOutcome:
+        own = make_call(sum(scores) / len(scores), Grade.GOOD, "good")
+        finding = replace(own.party.worst, application="voice")
+        key_figure = replace(own.key_figure, about=about)
+        values = dict(enumerate(scores, start=1))
+        party = replace(own.party, findings=(finding,))
+        return replace(own, party=party, key_figure=key_figure, values=values)
+
+    unsure, sure = call(3.9, 4.3, 4.1, 4.4, 3.8), call(4.1, 4.11, 4.12, 4.1, 4.11)
+    assert (unsure.badness, unsure.assured) == (0, 1)
+    assert (sure.badness, sure.assured) == (0, 0)
+    assert call(4.01).assured == 0
+    # A faster upload is no reason to take the choice whose call may be fair.
+    hurt = make_call(1.5, Grade.BAD, "unusable")
+    uploads = tuple(map(make_upload, (5e6, 9e6, 5e6)))
+    _, second = tell({"call": (hurt, unsure, sure), "upload": uploads})
+    assert second.startswith("Under c it is good")
+    assert "more seeds" not in second
+    # Where no interval tells choices apart, the means do, and that is said.
+    wide = call(4.4, 2.0)
+    assert wide.assured == make_call(1.5, Grade.BAD, "unusable").badness == 3
+    _, second = tell({"call": (hurt, wide)})
+    assert second == (
+        "Under b it is good (MOS 3.2); only the means say so, and more seeds may change it."
+    )
+
+
 def test_costs_are_of_all_transfers_together() -> None:
     people = {
         "call": CALLS,
@@ -340,6 +370,21 @@ def test_what_nobody_can_choose_is_no_advice() -> None:
     first, second = describe_tier(grid, made)
     assert first.startswith("Call is poor to unusable")
     assert second == "Under 5 Mbit/s it is good (MOS 4.3)."
+
+
+def test_a_grid_of_rates_and_distances_names_no_best() -> None:
+    places = [(rate, rtt) for rtt in ("10 ms", "90 ms") for rate in ("1 Mbit/s", "9 Mbit/s")]
+    variants = vary(*({RATE: rate, "flow.call.rtt": rtt} for rate, rtt in places))
+    grid, tiers = judge_grid(variants)
+    calls = {"call": (CALLS[1], CALLS[2])}
+    made = [replace(tier, people=calls, queues=(None,) * 2) for tier in tiers]
+    first, second = describe_grid(grid, made)
+    assert first.startswith("Call is unusable (MOS 1.5) under ")
+    assert second == "RTT of call is given, not chosen: none is called the best."
+    answer = answer_comparison(variants)
+    assert answer.question.startswith("How do ")
+    assert answer.matrix
+    assert "Best:" not in answer.matrix.note
 
 
 def test_a_grid_without_a_change_of_grade_says_what_differs_all_the_same() -> None:
@@ -448,7 +493,7 @@ def test_a_grid_compares_within_a_tier(grid: headend.Comparison) -> None:
     matrix = answer.matrix
     assert matrix is not None
     assert matrix.corner == "upstream rate\u00a0↓ queue"
-    assert "Best: the lowest sum of grades; of equal sums, the highest rates" in matrix.note
+    assert "Best: the lowest sum of grades, each as the whole 95 % interval has it" in matrix.note
     assert "Call: MOS in the worst 5 %" in matrix.note
     heads = [cell for row in matrix.rows if row.place != "inner" for cell in row.cells if cell]
     assert all(cell.text.startswith("queue ") and cell.text.endswith(" used") for cell in heads)

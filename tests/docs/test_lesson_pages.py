@@ -121,15 +121,15 @@ def test_a_lesson_shows_what_its_commands_give(page: Path) -> None:
         ("call.mos.p5", [4.0, 3.0, 2.0], 2.0),
     ],
 )
-def test_the_member_in_the_middle_counts_those_without_a_value(
+def test_the_median_member_counts_those_without_a_value(
     quantity: str, values: list[float], expected: float | None
 ) -> None:
     members = {"web": ["web.0", "web.1", "web.2"], "call": [f"call.{n}" for n in range(4)]}
     vocabulary = Vocabulary({"web": "web", "call": "voice"}, [], members=members)
-    assert lessons.take_middle(parse_quantity_name(quantity, vocabulary), values) == expected
+    assert lessons.take_median(parse_quantity_name(quantity, vocabulary), values) == expected
 
 
-def test_the_member_in_the_middle_is_of_a_measure() -> None:
+def test_the_median_member_is_of_a_measure() -> None:
     vocabulary = Vocabulary({"up": "bulk"}, [])
-    with pytest.raises(ValueError, match=r'"up.goodput": middle is of a measure'):
-        lessons.take_middle(parse_quantity_name("up.goodput", vocabulary), [1.0])
+    with pytest.raises(ValueError, match=r'"up.goodput": median is of a measure'):
+        lessons.take_median(parse_quantity_name("up.goodput", vocabulary), [1.0])

@@ -36,6 +36,7 @@ ORDER = (
     "sweeps",
     "study",
     "recommendation",
+    "capacity",
     "loading",
     "cli",
     "__main__",

@@ -89,7 +89,8 @@ sweep             sweep sweep.toml
 sweep-2           sweep sweep.toml --seeds 2 --prefer 'least page'
 sweep-3           sweep buffer-sizes --seeds 1 --set duration=20s
 tier              recommend --upstream 10Mbit/s --seeds 2 --set duration=25s --may-set aqm
-tiers             recommend tiers.toml --set duration=25s --traffic 'call, 2 uploads, page'
+tiers             recommend tiers.toml --senders cubic --set duration=25s \
+                  --traffic 'call, 2 uploads, page'
 tiers-again       recommend tiers --expect 'call.mos.p5 >= 4.2' \
                   --prefer 'least page.page_load_time.p50'
 study             study run cable-plant/request-grant --quick

@@ -42,7 +42,7 @@ def test_a_condition_can_be_on_a_queue_that_only_some_settings_have() -> None:
 
 
 def test_without_a_condition_or_an_objective_the_sentences_say_so() -> None:
-    found = recommend(upstream="5 Mbit/s", traffic="upload", seeds=2, set=SHORT)
+    found = recommend(upstream="5 Mbit/s", traffic="upload", senders="cubic", seeds=2, set=SHORT)
     (upload,) = found.decisions
     number = len(upload.chosen.among)
     assert f". {number} settings were tried; " in describe_tier(upload)[0]

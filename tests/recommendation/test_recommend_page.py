@@ -98,7 +98,7 @@ def test_a_page_counts_the_settings_as_the_answer_does(found: Recommendation, pa
     assert sum(not own.is_settable for own in decision.candidates) == 1
     count = len(decision.candidates) - 1
     assert f"{count} settings" in " ".join(filter(None, describe_tier(decision)))
-    title = f"All {count} settings of 10 Mbit/s, and the unmanaged buffer, which is no setting"
+    title = f"All {count} settings of 10 Mbit/s, and 1 to compare with"
     assert title in page
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,11 @@ from headend.recommendation.reading import read_request
 from headend.recommendation.request import Request
 from headend.recommendation.result import load_recommendation
 from headend.recommendation.sender import USUAL, Sender, read_senders
-from headend.recommendation.sentences import answer_recommendation, describe_tier
+from headend.recommendation.sentences import (
+    answer_recommendation,
+    describe_tier,
+    draw_matrix,
+)
 from headend.recommendation.tier import Tier
 
 FIVE = ("5 Mbit/s",)
@@ -73,12 +78,9 @@ def make(values: dict[Sender, tuple[float, float, float]]) -> Decision:
 # What is asked
 
 
-def test_by_default_uploads_are_sent_by_one_connection_of_cubic() -> None:
-    assert read_request(upstream=FIVE).senders == (Sender("cubic"),)
-
-
-def test_the_usual_senders_are_cubic_and_bbr_with_one_and_ten_connections() -> None:
-    asked = read_request(upstream=FIVE, senders=("usual",))
+def test_by_default_uploads_are_sent_by_cubic_and_bbr_with_one_and_ten_connections() -> None:
+    asked = read_request(upstream=FIVE)
+    assert asked == read_request(upstream=FIVE, senders=("usual",))
     assert asked.senders == read_senders(USUAL)
     assert [(own.control, own.connections) for own in asked.senders] == [
         ("cubic", 1),
@@ -173,23 +175,67 @@ def test_each_value_is_that_of_the_sender_with_which_it_is_worst() -> None:
 def test_sentences_name_the_senders_and_the_one_that_decides() -> None:
     decision = make(VALUES)
     _, told = answer_recommendation("", [decision]).sentences
-    assert "holds under each of 1 connection of CUBIC and 10 connections of BBR version 3" in told
+    assert (
+        "holds under each of CUBIC with 1 connection and BBR version 3 with 10 connections" in told
+    )
     *_, sure = describe_tier(decision)
     assert sure.startswith("How sure: 2 seeds with each of 2 senders; call MOS (5th percentile)")
-    assert "at 4.2 under BBR version 3, 10 connections" in sure
+    assert "at 4.2 under BBR version 3 with 10 connections" in sure
 
 
-def test_where_a_condition_misses_for_one_sender_it_is_named() -> None:
+def test_where_a_condition_misses_for_one_sender_both_are_named_and_who_it_holds_with() -> None:
     decision = make({CUBIC: (4.3, 4.1, 4e6), BBR: (3.6, 3.0, 5e6)})
     assert decision.recommended is None
     (told,) = answer_recommendation("", [decision]).sentences
-    assert "call MOS (5th percentile) 3.6 under BBR version 3, 10 connections, not ≥ 4.0" in told
-    _, obstacle, _ = describe_tier(decision)
-    number = len(decision.chosen.among)
-    assert obstacle.endswith(
-        f"Of {number} settings, {number} meet all conditions under CUBIC, 1 connection;"
-        " 0 under BBR version 3, 10 connections."
+    assert told == (
+        "At 5 Mbit/s no setting meets all conditions with every sender of the uploads; low latency"
+        " comes nearest: it holds under CUBIC with 1 connection, but not under the other: call MOS"
+        " (5th percentile) 3.6 under BBR version 3 with 10 connections, not ≥ 4.0; it misses that"
+        " by 0.4."
     )
+    nothing, alone, _ = describe_tier(decision)
+    assert nothing.endswith(
+        "and low latency comes nearest. It holds under CUBIC with 1 connection; under BBR version 3"
+        " with 10 connections call MOS (5th percentile) 3.6, not ≥ 4.0."
+    )
+    assert alone == (
+        "For one sender alone: low latency under CUBIC with 1 connection (upload rate 4 Mbit/s). No"
+        " setting meets all conditions under BBR version 3 with 10 connections."
+    )
+
+
+def test_the_nearest_is_the_setting_that_holds_with_the_most_senders() -> None:
+    # Low latency misses by the least, and with both; all others by much, and with one.
+    decision = make({CUBIC: (3.9, 4.1, 4e6), BBR: (3.9, 2.0, 5e6)})
+    nearest = decision.chosen.setting or 0
+    assert decision.find(nearest).label == "AQM 10 ms"
+    assert decision.list_senders(nearest, Feasibility.HOLDS) == [CUBIC]
+    told = [cell for row in draw_matrix([decision]).rows for cell in row.cells if cell]
+    assert [own.note for own in told if own.word == "nearest"] == [
+        "1 of 2 senders; call MOS 2, 10 bbr3"
+    ]
+
+
+def test_where_a_sender_alone_is_undecided_it_is_not_said_that_nothing_holds() -> None:
+    decision = make({CUBIC: (3.0, 3.0, 4e6), BBR: (2.0, 2.0, 5e6)})
+    undecided = dict.fromkeys(decision.standings, Feasibility.UNDECIDED)
+    wide = decision.alone[BBR]
+    values = {own: {1: 3.5, 2: 4.7} for own in wide.standings}
+    terms = {**wide.terms, "call.mos.p5": replace(wide.terms["call.mos.p5"], values=values)}
+    unsure = replace(wide, standings=undecided, terms=terms)
+    _, alone, _ = describe_tier(replace(decision, alone={**decision.alone, BBR: unsure}))
+    assert alone == (
+        "No setting meets all conditions under CUBIC with 1 connection. More seeds would decide"
+        " whether a setting meets them under BBR version 3 with 10 connections."
+    )
+
+
+def test_each_sender_alone_decides_as_if_it_had_been_the_only_one() -> None:
+    decision = make(VALUES)
+    for sender, own in decision.alone.items():
+        only = make({sender: VALUES[sender]})
+        assert (own.recommended, own.standings) == (only.recommended, only.standings)
+        assert own.terms == only.terms
 
 
 def test_a_setting_without_a_value_with_one_sender_does_not_hold() -> None:
@@ -240,7 +286,8 @@ def test_results_are_read_back_and_judged_again_with_all_senders(run: Recommenda
 def test_the_page_names_the_senders(run: Recommendation) -> None:
     page = render_recommendation(run).replace("\N{NO-BREAK SPACE}", " ")
     assert "Every condition must hold with each of these senders" in page
-    assert "BBR version 3, 10 connections" in page
+    assert "the nearest is the one that meets them with the most senders; of these, " in page
+    assert "BBR version 3 with 10 connections" in page
 
 
 def test_the_scenario_of_a_tier_has_the_sender_with_the_least_to_spare(run: Recommendation) -> None:

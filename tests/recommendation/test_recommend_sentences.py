@@ -188,7 +188,7 @@ def test_a_modem_as_delivered_is_what_its_generation_has() -> None:
     old = list_candidates(replace(tier, link={**tier.link, "preset": "docsis30"}), CHOOSABLE)
     (delivered,) = [own for own in old if not own.is_settable]
     assert delivered.label == "as delivered: no AQM, 256 KiB"
-    assert (delivered.feature, delivered.upstream) == (Feature.TODAY, {})
+    assert (delivered.feature, delivered.upstream) == (Feature.DELIVERED, {})
 
 
 def test_where_nothing_holds_the_nearest_is_named_with_what_it_misses() -> None:

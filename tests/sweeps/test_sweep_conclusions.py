@@ -341,8 +341,39 @@ def test_each_line_has_a_best_setting_and_the_first_axis_is_the_rows() -> None:
     assert answer.matrix is not None
     assert [row.label for row in answer.matrix.rows] == RATES
     assert answer.matrix.names == tuple(BUFFERS)
-    # Along the other axis there is a best setting as well.
-    assert len(conclusion.list_bests(0)) == len(BUFFERS)
+    # Nobody chooses the rate: nothing along it is best.
+    assert conclusion.list_bests(0) == []
+
+
+def test_a_rate_or_a_distance_is_no_advice() -> None:
+    result = make(
+        {"rate": RATES},
+        {"call": lambda rate, seed: 4.4 if rate == "10 Mbit/s" else 3.0 + 0.001 * seed},
+        wish={"hold": "call >= 4", "most": "call"},
+    )
+    answer, conclusion = result.answer, result.conclusion
+    assert conclusion.is_given
+    assert answer.question == "At which rate does call ≥ 4 hold?"
+    assert answer.sentences == (
+        "call ≥ 4 holds at 10 Mbit/s. Call is from 3.00 ± <0.01 at 1 Mbit/s to 4.4 at 10 Mbit/s.",
+        "Rate is given, not chosen: none is called the best.",
+    )
+    assert answer.matrix is not None
+    assert {cell.word for row in answer.matrix.rows for cell in row.cells if cell} == {
+        "fails",
+        "holds",
+    }
+    assert "best" not in answer.matrix.note
+    assert tabulate_bests(conclusion) is None
+
+
+def test_where_conditions_hold_over_two_given_axes_is_told_by_both() -> None:
+    result = make(
+        {"rtt": ["10 ms", "20 ms"], "rate": RATES},
+        {"call": lambda rtt, rate, seed: 4.4 if rate == "10 Mbit/s" else 1.0},
+        wish={"hold": "call >= 4"},
+    )
+    assert result.answer.sentences[0] == "call ≥ 4 holds at 10 Mbit/s with 10 and 20 ms."
 
 
 def test_a_table_of_the_best_has_one_unit_in_each_column() -> None:
@@ -501,7 +532,7 @@ def test_json_tells_a_setting_by_its_labels_on_all_axes() -> None:
     sweep = make_sweep(
         {
             "scenario": "upload-and-call",
-            "zip": [{"flow.call.rtt": [10, 20], "flow.upload.rtt": ["1 ms", "3 ms"]}],
+            "zip": [{"queue.codel.target": [10, 20], "queue.codel.interval": ["1 ms", "3 ms"]}],
             "measures": {"call": "call.mos.mean"},
             "wish": {"most": "call"},
         },
@@ -509,8 +540,8 @@ def test_json_tells_a_setting_by_its_labels_on_all_axes() -> None:
     )
     table = tabulate(sweep, {"call": lambda near, far, seed: near / 10})
     (best,) = conclude(sweep, table).to_dict()["best"]
-    assert best["along"] == "flow.call.rtt"
-    assert best["setting"] == {"flow.call.rtt": 20, "flow.upload.rtt": "3 ms"}
+    assert best["along"] == "queue.codel.target"
+    assert best["setting"] == {"queue.codel.target": 20, "queue.codel.interval": "3 ms"}
     assert best["values"]["call"]["mean"] == 2.0
 
 
@@ -833,7 +864,7 @@ def test_the_command_begins_with_the_answer_in_few_lines(folder: Path) -> None:
     assert sum(line.startswith(("drop_tail ", "codel ")) for line in full.splitlines()) == 6
     document = json.loads(run("--json").stdout)
     assert document["answer"]["question"] == lines[1]
-    assert len(document["conclusion"]["best"]) == 3 + 2
+    assert len(document["conclusion"]["best"]) == 3
     assert document["conclusion"]["knees"]
 
 
@@ -906,8 +937,8 @@ def test_a_long_matrix_keeps_both_ends_and_what_is_best() -> None:
     assert len(spread(range(20), 8, range(20))) == 8
     values = [f"{number} ms" for number in range(1, 21)]
     result = make(
-        {"rtt": values},
-        {"call": lambda rtt, seed: 4.4 if rtt == "7 ms" else 1.0},
+        {"target": values},
+        {"call": lambda target, seed: 4.4 if target == "7 ms" else 1.0},
         wish={"most": "call"},
     )
     matrix = result.answer.matrix

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 import headend
 from headend.analysis import facts, quality
 from headend.analysis.diagnosis import diagnose
-from headend.analysis.facts import Action, Fact, Remedy
+from headend.analysis.facts import SHORTENING, Action, Fact, Remedy
+from headend.analysis.queue_state import describe_queue
+from headend.analysis.trials import Trial, describe_trials
+from headend.comparison.pooling import pool_runs
 from headend.wording.facts import ADVICE, WORDS, advise, describe_facts, summarize_facts
 from headend.wording.flows import DETAILS
+from headend.wording.queue import full_remedy
+from headend.wording.verdict import judge
 
 TEN = {"rate": "10 Mbit/s"}
 
@@ -27,6 +36,36 @@ def test_every_fact_has_words_and_every_action_advice() -> None:
     assert set(list_kinds()) - {facts.Waits} == WORDS.keys()
     assert set(Action) == ADVICE.keys()
     assert all(any(words) for words in WORDS.values())
+
+
+@pytest.mark.parametrize("action", Action)
+def test_no_setting_is_proposed_without_saying_that_it_was_not_tried(action: Action) -> None:
+    scenario = make_upload({"drop_tail": {"limit": "400 ms"}})
+    queue = describe_queue(headend.run(scenario, set={"duration": "6 s"}), "line.up")
+    remedy = Remedy(action, "it", "queue", "codel", queue)
+    for write in (advise, *([full_remedy] if action in SHORTENING else [])):
+        proposed = re.findall(r"(\S+ \S+)\s`--set", write(remedy))
+        assert set(proposed) <= {"(not tried:"}
+        assert "--set" not in re.sub(r"\(not tried: `--set [^`]+`\)", "", write(remedy))
+        assert "--set" not in write(replace(remedy, path=""))
+
+
+def test_notes_of_a_run_with_trials_propose_nothing() -> None:
+    result = headend.run(make_upload({"drop_tail": {"limit": "400 ms"}}))
+    assert "(not tried: `--set queue=…`)" in judge(result).paragraph
+    trial = Trial("queue=fq_codel", (), None)
+    tried = replace(result, manifest={**result.manifest, "advice": describe_trials([trial])})
+    assert "may shorten it." in judge(tried).paragraph
+    assert "--set" not in judge(tried).paragraph
+
+
+def test_what_was_tried_of_one_seed_is_not_told_of_several() -> None:
+    scenario = make_upload({"drop_tail": {"limit": "400 ms"}})
+    runs = [headend.run(scenario, seed=seed) for seed in (1, 2)]
+    for run in runs:
+        run.manifest["advice"] = describe_trials([Trial("queue=fq_codel", (), None)])
+    assert "advice" not in pool_runs(runs).manifest
+    assert pool_runs(runs[:1]).manifest["advice"]
 
 
 def test_every_detail_of_a_flow_has_words() -> None:

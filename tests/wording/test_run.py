@@ -95,7 +95,7 @@ def test_a_standing_queue_is_the_cause_and_an_aqm_the_advice() -> None:
     assert told.question == "How does call fare beside put on 10 Mbit/s?"
     assert told.sentences[0].startswith("Call is unusable (MOS 1.")
     assert "arrive too late behind the standing queue line.up (" in told.sentences[0]
-    assert told.sentences[1].endswith("try `--set queue=fq_codel`.")
+    assert told.sentences[1].endswith("(not tried: `--set queue=fq_codel`).")
     assert told.why == "queue"
     assert told.matrix
     assert [row.label for row in told.matrix.rows] == ["call", "put"]

@@ -110,7 +110,7 @@ def test_of_a_download_the_down_queue_is_blamed() -> None:
     assert verdict.queue.queue == "line.down"
     assert "The queue line.down (drop_tail) held packets" in verdict.paragraph
     assert "That is a standing queue" in verdict.paragraph
-    assert "--set link.line.point_to_point.down.queue=… tries one" in verdict.paragraph
+    assert "(not tried: `--set link.line.point_to_point.down.queue=…`)" in verdict.paragraph
     assert "line.up" not in verdict.paragraph
 
 
@@ -381,11 +381,13 @@ def test_advice_is_for_the_queue_that_is_there() -> None:
     for lawless in ("drop_front", "random_drop"):
         full = {**TEN, "queue": {lawless: {"limit": "2 s"}}}
         paragraph = judge(headend.run(make_line(full, TEN, flow=flood))).paragraph
-        assert "A smaller buffer or an AQM shortens it; --set queue=… tries one." in paragraph
+        assert (
+            "A smaller buffer or an AQM may shorten it (not tried: `--set queue=…`)." in paragraph
+        )
         assert "Its AQM" not in paragraph
     plain = {**TEN, "queue": "none"}
     paragraph = judge(headend.run(make_line(plain, TEN, flow=flood))).paragraph
-    assert "A limit or an AQM shortens it; --set queue=… tries one." in paragraph
+    assert "A limit or an AQM may shorten it (not tried: `--set queue=…`)." in paragraph
 
 
 def test_a_comparison_says_nothing_that_its_table_says(fake: Any, home_line: Path) -> None:
@@ -478,7 +480,7 @@ def test_a_full_line_with_a_long_queue_is_not_praised() -> None:
     paragraph = make_upload("cubic", {"drop_tail": {"limit": "100 kB"}}).paragraph
     assert "stayed short" not in paragraph
     assert "of the 40 ms that it can hold" in paragraph
-    assert "A smaller buffer or an AQM shortens it" in paragraph
+    assert "A smaller buffer or an AQM may shorten it" in paragraph
 
 
 def test_a_buffer_too_small_is_told_and_not_taken_for_room_to_spare() -> None:
@@ -486,7 +488,7 @@ def test_a_buffer_too_small_is_told_and_not_taken_for_room_to_spare() -> None:
     assert verdict.queue is not None
     assert (verdict.queue.utilisation or 1.0) < 0.85
     assert "although put had more to send: with room for 6.55 ms where" in verdict.paragraph
-    assert "A larger limit fills the line" in verdict.paragraph
+    assert "A larger limit may fill the line" in verdict.paragraph
     assert "room to spare" not in verdict.paragraph
 
 
@@ -645,7 +647,7 @@ def test_a_law_that_never_woke_is_told_with_what_wakes_it() -> None:
     assert verdict.queue.discarded == 0
     assert "Its AQM (docsis_pie) never woke" in verdict.paragraph
     assert "of the 250 ms that this one holds" in verdict.paragraph
-    assert "--set queue.docsis_pie.limit=… tries one." in verdict.paragraph
+    assert "(not tried: `--set queue.docsis_pie.limit=…`)." in verdict.paragraph
     assert "a rate that the line does not give" not in verdict.paragraph
     awake = judge(make_pie_asleep("45 ms"))
     assert awake.queue is not None
@@ -703,7 +705,7 @@ def test_tcp_is_not_called_unresponsive_and_lateness_is_not_loss() -> None:
     for words in ("do not slow down", "do not arrive", "had more to send"):
         assert words not in verdict.paragraph
     assert "that is what those feel who suffer" in verdict.paragraph
-    assert "a smaller limit shortens the worst" in verdict.paragraph
+    assert "a smaller limit may shorten the worst" in verdict.paragraph
     # Behind a full channel packets wait for longer than the limit takes at the queue's own rate.
     behind = replace(verdict.queue, delay_p99_ns=1.5e9)
     assert "at most" not in full_remedy(
@@ -843,7 +845,8 @@ def test_flows_that_share_a_hashed_queue_are_named_with_what_that_costs() -> Non
     names = set(met.collisions.filter(direction="up")["flow"].to_list())
     assert len(names & {"upload.1", "upload.2", "upload.3"}) >= 2
     assert "into one queue of fq_codel, for " in met.verdict.paragraph
-    assert "--set queue.fq_codel.hash.isolation=perfect nobody meets" in met.verdict.paragraph
+    separate = "With a queue for each flow nobody meets (not tried: `--set"
+    assert f"{separate} queue.fq_codel.hash.isolation=perfect`)." in met.verdict.paragraph
     apart = run("perfect")
     assert apart.collisions.is_empty()
     assert "hash" not in apart.verdict.paragraph

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -20,6 +20,7 @@ from headend.analysis.queues import (
     STANDING_TIME,
     weigh_queues,
 )
+from headend.analysis.routes import list_hops
 from headend.analysis.street import gather_homes
 from headend.results.record import Record, cached_on_record
 
@@ -108,15 +109,9 @@ def find_causes(result: Record) -> Causes:
     """Find the cause for every suffering flow; on a street, for the worst flow of each home."""
     homes = gather_homes(result)
     findings = [home.worst for home in homes] if homes else judge_flows(result)
-    suffering = [finding for finding in findings if finding.suffers]
-    if not suffering:
-        return Causes((), 0)
-    flows = {(row["flow"], row["direction"]): row for row in result.rows("flows")}
-    routes = _Routes(result)
-    channels = [state for state in gather_channels(result) if state.is_full]
+    found = _find_each(result, findings)
     groups: dict[tuple[Place, str, str], list[DelayCause]] = {}
-    for finding in suffering:
-        cause = _find_cause(finding, flows, routes, channels)
+    for _, cause in found:
         if cause:
             key = (cause.place, cause.link, cause.direction)
             groups.setdefault(key, []).append(cause)
@@ -124,8 +119,25 @@ def find_causes(result: Record) -> Causes:
     explained = sum(map(len, groups.values()))
     return Causes(
         tuple(CauseGroup(*key, tuple(causes)) for key, causes in ordered),
-        len(suffering) - explained,
+        len(found) - explained,
     )
+
+
+def list_flow_causes(result: Record) -> list[tuple[FlowQuality, DelayCause | None]]:
+    """List every suffering flow, also of one home, with its cause; None where none is known."""
+    return _find_each(result, judge_flows(result))
+
+
+def _find_each(
+    result: Record, findings: list[FlowQuality]
+) -> list[tuple[FlowQuality, DelayCause | None]]:
+    suffering = [finding for finding in findings if finding.suffers]
+    if not suffering:
+        return []
+    flows = {(row["flow"], row["direction"]): row for row in result.rows("flows")}
+    routes = _Routes(result)
+    channels = [state for state in gather_channels(result) if state.is_full]
+    return [(own, _find_cause(own, flows, routes, channels)) for own in suffering]
 
 
 def _find_cause(
@@ -173,11 +185,6 @@ class _Routes:
 
     def __init__(self, result: Record) -> None:
         self._result = result
-        scenario = result.manifest.get("scenario", {})
-        self._flows = scenario.get("flow", {})
-        self._hosts = scenario.get("host", {})
-        links = list(scenario.get("link", {}))
-        self._only = links if len(links) == 1 else []
         self._queues: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for row in weigh_queues(result):
             hop = row["queue"].rpartition(".")[0]
@@ -193,7 +200,7 @@ class _Routes:
         """
         candidates = []
         sent_by = find_queue_of(self._result, flow, row["direction"])
-        for hop in self._list_hops(flow):
+        for hop in list_hops(self._result, flow):
             queues = self._queues.get((hop, row["direction"]), [])
             queues = [queue for queue in queues if queue["queue"] == sent_by] or queues
             delay_ns = _read(row, "delay_p95_ns")
@@ -202,17 +209,6 @@ class _Routes:
             )[:1]
         column = "lost_ratio" if is_lost else "delay_p95_ns"
         return max(candidates, key=lambda queue: _read(queue, column)) if candidates else None
-
-    def _list_hops(self, flow: str) -> Iterator[str]:
-        """Give the links and modems on a flow's route; a flow's number picks one of many modems."""
-        name, _, number = flow.rpartition(".")
-        if not number.isdecimal() or name not in self._flows:
-            name, number = flow, ""
-        host = self._hosts.get(self._flows.get(name, {}).get("host", ""), {})
-        for hop in host.get("via") or self._only:
-            yield str(hop)
-            if number:
-                yield f"{hop}.{number}"
 
 
 def _measure_wait(flow: Mapping[str, Any], queue: Mapping[str, Any]) -> float:

@@ -15,7 +15,7 @@ from headend.analysis.acknowledgements import find_acks
 from headend.analysis.bottleneck import find_bottleneck
 from headend.analysis.causes import Causes, Place, find_causes
 from headend.analysis.channels import ChannelState, gather_cells, gather_channels
-from headend.analysis.collisions import find_meetings
+from headend.analysis.collisions import Meeting, find_meetings
 from headend.analysis.contention import find_waits_for_grants
 from headend.analysis.facts import Action, Diagnosis, Fact, Remedy
 from headend.analysis.flow_groups import FlowGroup, gather_groups
@@ -53,6 +53,7 @@ from headend.analysis.transfer_limits import (
     list_told,
 )
 from headend.analysis.tunnels import find_tunnel
+from headend.analysis.turns import find_turn
 from headend.engine.description import REAL, describe, find_queue, list_discards
 from headend.results.record import Record, cached_on_record
 
@@ -62,6 +63,9 @@ MANY_LATE = 0.05
 #: Share of its packets with which a flow met others in a hashed queue, from which that is why it
 #: suffers.
 MOSTLY_MET = 0.5
+
+#: The discipline that is proposed where a queue for each flow may help.
+FLOW_QUEUE = "fq_codel"
 
 #: One-way delay from which a conversation is no longer easy (ITU-T G.114), ns.
 LONG_WAY = 150e6
@@ -133,7 +137,8 @@ def diagnose(record: Record) -> Diagnosis:
     """Find what is wrong with a run."""
     case = open_case(record)
     every = (fact for find in FINDERS for fact in find(case))
-    return Diagnosis(tuple(every), tuple(find_main_causes(case)))
+    causes = tuple(find_main_causes(case))
+    return Diagnosis(tuple(every), causes, _find_beside(case, causes))
 
 
 def find_reservations(record: Record) -> Iterator[Fact]:
@@ -187,8 +192,7 @@ def _find_queue(case: Case) -> Iterator[Fact]:
         return
     yield facts.QueueUse(queue)
     if meetings := find_meetings(record, queue.queue):
-        key = name_queue_key(record, queue.queue) or ""
-        yield facts.Collisions(tuple(meetings), queue.discipline, key)
+        yield _describe_collisions(record, queue, meetings)
     if main and main.place is Place.CONTENTION and queue.queue in main.queues:
         yield find_waits_for_grants(record, queue.link)
     elif channel := case.find_channel(queue):
@@ -207,10 +211,18 @@ def _find_policed(case: Case) -> Iterator[Fact]:
         yield policed
 
 
+def _find_turns(case: Case) -> Iterator[Fact]:
+    """Find that the flow that suffers most waits for its turn."""
+    if case.worst and (turn := find_turn(case.record, case.worst)):
+        yield turn
+
+
 def _find_limits(case: Case) -> Iterator[Fact]:
-    """Find what limits each transfer, its share of a line too."""
+    """Find what limits each transfer, its share of a line and its congestion control too."""
     if limits := find_transfer_limits(case.record):
         yield facts.LimitedTransfers(tuple(limits))
+    if controls := _find_controls(case.record):
+        yield controls
 
 
 #: In the order in which their facts are told.
@@ -222,6 +234,7 @@ FINDERS: Sequence[Callable[[Case], Iterable[Fact]]] = (
     lambda case: map(facts.FullChannel, case.channels),
     _find_queue,
     _find_policed,
+    _find_turns,
     _find_limits,
 )
 
@@ -248,7 +261,7 @@ def find_symptoms(case: Case, queue: QueueState, *, is_alone: bool = True) -> It
     if queue.standing_ratio > STANDING_TIME and median > SHORT_WAIT and not is_lossy:
         yield _describe_standing(case, queue, passing)
     elif is_lossy or (queue.lost_ratio > LOSSY_SHARE and case.symptoms != {"late"}):
-        yield _describe_losses(queue, suffers=suffers, is_felt="lost" in case.symptoms)
+        yield _describe_losses(case, queue, suffers=suffers, is_felt="lost" in case.symptoms)
         yield from slowed
     elif queue.standing_ratio > STOOD_AT_TIMES or median > LONG_WAIT:
         waits = suffers and not is_lost
@@ -280,14 +293,14 @@ def _describe_standing(case: Case, queue: QueueState, passing: str) -> Fact:
     return facts.StandingQueue(queue, passing, suffers, flow, late, is_only, remedies=remedies)
 
 
-def _describe_losses(queue: QueueState, *, suffers: bool, is_felt: bool) -> Fact:
+def _describe_losses(case: Case, queue: QueueState, *, suffers: bool, is_felt: bool) -> Fact:
     """Describe a queue's losses: TCP sends again what it lost, and slows down for it."""
-    action = None
-    if suffers and queue.is_tcps and is_felt:
-        action = Action.FLOW_QUEUES
+    remedies: tuple[Remedy, ...] = ()
+    if suffers and queue.is_tcps and is_felt and queue.discipline != FLOW_QUEUE:
+        path = name_queue_key(case.record, queue.queue) or ""
+        remedies = (Remedy(Action.FLOW_QUEUES, queue.queue, path, FLOW_QUEUE, queue),)
     elif suffers and queue.reason == "overlimit" and not queue.is_tcps:
-        action = Action.LESS_LOAD
-    remedies = (Remedy(action, queue.queue, queue=queue),) if action else ()
+        remedies = (Remedy(Action.LESS_LOAD, queue.queue, queue=queue),)
     return facts.LossyQueue(queue, suffers, is_felt, remedies=remedies)
 
 
@@ -375,6 +388,8 @@ def find_main_causes(case: Case) -> Iterable[Fact]:
         return [tunnel]
     if worst and (meeting := _find_met(record, queue, worst)):
         return [meeting]
+    if worst and (turn := find_turn(record, worst)):
+        return [turn]
     main = case.causes.main
     if main and queue.queue in main.queues:
         return find_second_queue(case, _describe_main(case, queue))
@@ -411,8 +426,17 @@ def _find_met(record: Record, queue: QueueState, worst: FlowQuality) -> facts.Co
         for meeting in find_meetings(record, queue.queue)
         if worst.flow in meeting.flows and meeting.share > MOSTLY_MET
     ]
-    key = name_queue_key(record, queue.queue) or ""
-    return facts.Collisions(tuple(meetings), queue.discipline, key) if meetings else None
+    return _describe_collisions(record, queue, meetings) if meetings else None
+
+
+def _describe_collisions(
+    record: Record, queue: QueueState, meetings: Sequence[Meeting]
+) -> facts.Collisions:
+    """Describe flows that a hash put together; without a hash each has a queue of its own."""
+    key = name_queue_key(record, queue.queue)
+    path = f"{key}.{queue.discipline}.hash.isolation" if key else ""
+    remedy = Remedy(Action.SEPARATE_FLOWS, queue.queue, path, "perfect", queue)
+    return facts.Collisions(tuple(meetings), queue.discipline, remedies=(remedy,))
 
 
 def find_second_queue(case: Case, fact: Fact) -> Iterator[Fact]:
@@ -453,20 +477,53 @@ def _find_transfers(case: Case, queue: QueueState) -> Iterator[Fact]:
         is_paced = all(limit.kind is Limit.APPLICATION for limit in limits)
         if not is_paced or isinstance(fact, facts.SpareLine):
             yield facts.LimitedTransfers(limits)
-    elif shares := find_control_shares(record):
-        about = find_queue(queue.discipline)
-        flow_queue = queue.discipline if about.lets_pass else ""
-        is_unequal = shares[0].goodput_bps > UNEQUAL * shares[1].goodput_bps
-        is_yielding = any(share.control.startswith("ledbat") for share in shares)
-        tunnel = find_tunnel(record, queue, shares[1].flow)
-        if is_unequal and tunnel:
-            yield tunnel
-            return
-        if (is_unequal and not flow_queue) or (is_yielding and flow_queue):
-            yield facts.UnequalControls(*shares, flow_queue)
-            return
+    elif controls := _find_controls(record):
+        yield find_tunnel(record, queue, controls.least.flow) or controls
+        return
     if not (limits and isinstance(fact, facts.SpareLine)):
         yield fact
+
+
+def _find_controls(record: Record) -> facts.UnequalControls | None:
+    """Find that congestion controls decide what transfers get of a full line.
+
+    Behind a flow queue they do not, unless one of them is meant to yield there and cannot.
+    """
+    shares = find_control_shares(record)
+    if shares is None:
+        return None
+    most, least, line = shares
+    queue = describe_queue(record, line.name) if line.discipline else None
+    # Flows of one tunnel are one flow to it.
+    has_turns = queue and find_queue(queue.discipline).lets_pass
+    is_flow_queue = bool(queue and has_turns and not find_tunnel(record, queue, least.flow))
+    is_unequal = most.goodput_bps > UNEQUAL * least.goodput_bps
+    is_yielding = any(share.control.startswith("ledbat") for share in (most, least))
+    if not (is_yielding if is_flow_queue else is_unequal):
+        return None
+    return facts.UnequalControls(most, least, line.discipline if is_flow_queue else "")
+
+
+def _find_beside(
+    case: Case, causes: Sequence[Fact]
+) -> facts.LimitedTransfers | facts.UnequalControls | None:
+    """Find what limits a transfer where somebody suffers and the causes do not say it already.
+
+    A share of the only line goes without saying; so does a transfer's own pace.
+    """
+    told = (facts.LimitedTransfers, facts.UnequalControls, facts.SharedTunnel, facts.Spells)
+    if not case.suffering or any(isinstance(fact, told) for fact in causes):
+        return None
+    limits = find_transfer_limits(case.record)
+    own = {Limit.RECEIVE_WINDOW, Limit.SEND_BUFFER, Limit.PATH_LOSS}
+    if not any(isinstance(fact, facts.AcksFill) for fact in causes):
+        own.add(Limit.ACKNOWLEDGEMENTS)
+    if found := [limit for limit in limits if limit.kind in own]:
+        return facts.LimitedTransfers(tuple(found[:1]))
+    if controls := _find_controls(case.record):
+        return controls
+    shares = [limit for limit in limits if limit.kind is Limit.LINE and limit.links > 1]
+    return facts.LimitedTransfers(tuple(shares[:1])) if shares else None
 
 
 def _find_bar(record: Record, worst: FlowQuality) -> str:
@@ -509,7 +566,7 @@ def describe_line(case: Case, queue: QueueState) -> Fact:
     for throttled in _find_throttled(case.record, queue):
         return throttled
     if queue.lost_ratio > LOSSY_SHARE:
-        return _describe_losses(queue, suffers=False, is_felt=False)
+        return _describe_losses(case, queue, suffers=False, is_felt=False)
     if (queue.utilisation or 0.0) > FULL:
         return _describe_full_line(case, queue, passing)
     cells = (state for state in gather_cells(case.record) if state.link == queue.link)

@@ -61,6 +61,10 @@ class Action(StrEnum):
     LOWER_RATE = "lower_rate"
     #: A policer's burst is too short for TCP.
     RAISE_BURST = "raise_burst"
+    #: A hash puts flows together that each could have a queue.
+    SEPARATE_FLOWS = "separate_flows"
+    #: A flow waits for its turn, and a scheduler that serves new flows first may spare it that.
+    NEW_FLOWS_FIRST = "new_flows_first"
     #: A flow suffers among the others of its tunnel.
     LEAVE_TUNNEL = "leave_tunnel"
     #: A flow with little traffic waits in the classic queue of an aggregate.
@@ -251,17 +255,10 @@ class OtherBottleneck(Fact):
 
 @dataclass(frozen=True)
 class Collisions(Fact):
-    """A hash has put flows together in queues of a scheduler.
-
-    Parameters
-    ----------
-    key
-        The path of the scheduler for ``--set``; empty where none is known.
-    """
+    """A hash has put flows together in queues of a scheduler."""
 
     meetings: tuple[Meeting, ...]
     discipline: str
-    key: str
 
 
 @dataclass(frozen=True)
@@ -406,6 +403,35 @@ class RareWaits(Waits):
     """
 
     is_full: bool
+
+
+@dataclass(frozen=True)
+class TurnWait(QueueUse):
+    """A flow waits for its turn behind a scheduler of many flows. Times in ns.
+
+    Parameters
+    ----------
+    flow
+        The flow that suffers.
+    flows
+        Among how many flows it has its turn.
+    turn_ns
+        How long it waits for it: the turns of all of them, or what path and others leave.
+    total_ns
+        The delay that the flow suffers by.
+    path_ns
+        What its path takes, where that is a part of it to be told; else 0.
+    others
+        Other queues on its way that take such a part: the median delay by the queue's name.
+    """
+
+    flow: str
+    flows: int
+    turn_ns: float
+    total_ns: float
+    path_ns: float
+    others: Mapping[str, float]
+    shown_by = ("delay", "queue")
 
 
 @dataclass(frozen=True)
@@ -627,10 +653,14 @@ class Diagnosis:
     causes
         Why flows suffer, the main cause last. Where no flow suffers, the state of the line. Empty
         where no cause is known.
+    beside
+        What limits a transfer meanwhile, where somebody suffers; None where the causes say it, or
+        nothing is to be said.
     """
 
     facts: tuple[Fact, ...]
     causes: tuple[Fact, ...]
+    beside: LimitedTransfers | UnequalControls | None = None
 
     @property
     def cause(self) -> Fact | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headend.analysis.grading import ORDER, Grade
 from headend.analysis.quality import FlowQuality
-from headend.scenario.groups import find_groups, label_member, name_group, order_naturally
+from headend.scenario.groups import find_groups, label_member, order_naturally
 
 
 @dataclass(frozen=True)
@@ -72,25 +72,33 @@ class FlowGroup:
         return sum(finding.goodput_bps or 0.0 for finding in self.findings)
 
 
-def gather_groups(findings: Sequence[FlowQuality], *, worst_first: bool = False) -> list[FlowGroup]:
+def gather_groups(
+    findings: Sequence[FlowQuality],
+    *,
+    worst_first: bool = False,
+    beside: Sequence[Sequence[str]] = (),
+) -> list[FlowGroup]:
     """Put members of a group together, each with the worst first; in the order of the flows.
 
     Parameters
     ----------
     worst_first
         Whether those with the worst grade come first.
+    beside
+        The flows of the runs that this one is compared with: what is a group there is one here too,
+        however few are left of it.
     """
     if worst_first:
         findings = sorted(
             findings, key=lambda finding: (-ORDER.index(finding.grade), not finding.is_unusable)
         )
-    groups = find_groups([finding.flow for finding in findings])
+    groups = find_groups([finding.flow for finding in findings], *beside)
     gathered: dict[str, list[FlowQuality]] = {}
     for finding in findings:
         gathered.setdefault(label_member(finding.flow, groups), []).append(finding)
     return [
         FlowGroup(
-            name_group(members[0].flow) if len(members) > 1 else members[0].flow,
+            groups[members[0].flow].name if members[0].flow in groups else members[0].flow,
             label,
             tuple(sorted(members, key=_rank)),
         )

@@ -73,6 +73,8 @@ class Mark:
         The number's meaning beside a value, where it is another text.
     before, after
         Words around a value.
+    is_score
+        Whether it is a score, of which a half or a double means nothing.
     """
 
     metric: str
@@ -82,6 +84,7 @@ class Mark:
     shown: str = ""
     before: str = ""
     after: str = ""
+    is_score: bool = False
 
     @property
     def higher_is_better(self) -> bool:
@@ -96,10 +99,28 @@ class Mark:
         passed = sum(sign * value > sign * bound for bound in self.bounds)
         return (Grade.GOOD, Grade.FAIR, Grade.POOR, Grade.BAD)[passed]
 
+    def is_met(self, value: float, grade: Grade) -> bool:
+        """Say whether a value has a grade or a better one.
+
+        Examples
+        --------
+        >>> MOS.is_met(3.7, Grade.FAIR), MOS.is_met(3.7, Grade.GOOD)
+        (True, False)
+        """
+        return ORDER.index(self.grade(value)) <= ORDER.index(grade)
+
     def show(self, value: float | None) -> KeyFigure:
         """Give a value with its meaning and the words around it."""
-        about = self.shown or self.about
-        return KeyFigure(about, value, self.kind, self.before, self.after, self.higher_is_better)
+        return KeyFigure(
+            self.shown or self.about,
+            value,
+            self.kind,
+            self.before,
+            self.after,
+            self.higher_is_better,
+            is_bad=self.grade(value) is Grade.BAD,
+            is_score=self.is_score,
+        )
 
     def write_bound(self, place: int) -> str:
         """Write the expectation met by values that are good (0), at least fair (1) or poor (2)."""
@@ -117,6 +138,7 @@ MOS = Mark(
     (4.0, 3.6, 3.1),
     "MOS in the worst 5 % of scoring periods",
     before="MOS",
+    is_score=True,
 )
 FAILED = Mark("call_failed.mean", "share of calls that failed", "ratio", _FEW, after="failed")
 PAGES = Mark("page_load_time.p50", "median page load time", "time", _WAIT)
@@ -199,6 +221,18 @@ def grade_measure(measure: str, value: float) -> Grade:
     """
     mark = _OF_MEASURES.get(measure)
     return mark.grade(value) if mark else Grade.NONE
+
+
+def find_mark(application: str, about: str) -> Mark | None:
+    """Find the mark of an application whose number has a meaning as it is shown; or None.
+
+    Examples
+    --------
+    >>> find_mark("voice", "MOS in the worst 5 % of scoring periods").metric
+    'mos.p5'
+    """
+    marks = list_marks(application)
+    return next((mark for mark in marks if about in (mark.shown, mark.about)), None)
 
 
 def list_marks(application: str) -> tuple[Mark, ...]:

@@ -32,6 +32,10 @@ class KeyFigure:
         The text in place of a missing number, such as ``no answer``.
     parts
         The text in place of a value that is the sum of two that differ.
+    is_bad
+        Whether the flow is bad by this number alone.
+    is_score
+        Whether it is a score, of which a half or a double means nothing.
     """
 
     about: str
@@ -42,6 +46,8 @@ class KeyFigure:
     higher_is_better: bool = False
     told: str = ""
     parts: str = ""
+    is_bad: bool = False
+    is_score: bool = False
 
     def surround(self, text: str) -> str:
         """Put the words before and after the number around another text."""

@@ -173,16 +173,12 @@ def _split_by_queue(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]
 
 def _read_limits(result: Record) -> dict[str, tuple[int | None, int | None]]:
     """Give the score threshold (µs) and drain exponent of each aggregate, by classic queue."""
-    import polars as pl
-
-    from headend.analysis.mib import name_service_queues
-
-    rows = name_service_queues(
-        result.mib.filter(pl.col("object").str.contains("AggregateServiceFlowQp"))
-    )
     values: dict[str, dict[str, int]] = {}
-    for queue, name, value in rows.select("queue", "object", "value").iter_rows():
-        values.setdefault(queue, {})[name.removeprefix("docsQos")] = value
+    for row in result.rows("mib"):
+        if row["service_flow"] and "AggregateServiceFlowQp" in row["object"]:
+            parts = (row["link"], row["modem"], row["service_flow"])
+            queue = ".".join(filter(None, parts))
+            values.setdefault(queue, {})[row["object"].removeprefix("docsQos")] = row["value"]
     return {
         queue: (objects.get(_SCORE_THRESHOLD), objects.get(_DRAIN_EXPONENT))
         for queue, objects in values.items()

@@ -1,6 +1,7 @@
 """Which of several settings is best under criteria: conditions first, then the objective.
 
 Settings that hold come first, then those whose means meet the conditions, then the nearest. What
+a setting meets, in recommendations, sweeps and comparisons, is decided by `judge_estimate`. What
 counts as equal to the best one, and which of the equal ones is named, is a `Policy`: kinds of
 experiments differ in that on purpose.
 """
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from headend.analysis.criteria import Condition, Criteria
+from headend.analysis.estimate import Estimate
 from headend.analysis.measures import MeasureValues
 
 
@@ -202,8 +204,21 @@ def judge(condition: Condition, measured: MeasureValues, setting: int) -> Feasib
     if estimate is None:
         return Feasibility.FAILS
     bound = condition.read_bound(measured.info.kind)
+    return judge_estimate(estimate, lambda value: condition.is_met(value, bound))
+
+
+def judge_estimate(estimate: Estimate, is_met: Callable[[float], bool]) -> Feasibility:
+    """Say whether a mean meets a bound: it holds only if the whole 95 % interval does.
+
+    Of a single value, which has no interval, the value decides.
+
+    Examples
+    --------
+    >>> judge_estimate(Estimate(4.1, 3.9, 4.3, 5), lambda mos: mos >= 4.0)
+    <Feasibility.UNDECIDED: 'undecided'>
+    """
     ends = (estimate.mean,) if math.isnan(estimate.low) else (estimate.low, estimate.high)
-    met = [condition.is_met(end, bound) for end in ends]
+    met = [is_met(end) for end in ends]
     if all(met):
         return Feasibility.HOLDS
     return Feasibility.UNDECIDED if any(met) else Feasibility.FAILS

@@ -13,8 +13,10 @@ from enum import StrEnum
 from statistics import fmean
 from typing import Any
 
+from headend.analysis.channels import gather_channels
 from headend.analysis.key_figure import read_number
 from headend.analysis.queues import FULL, weigh_queues
+from headend.analysis.routes import list_hops
 from headend.analysis.throttling import measure_time_under_way
 from headend.engine.description import list_applications
 from headend.results.record import Record, cached_on_record
@@ -49,6 +51,25 @@ class Limit(StrEnum):
 
 
 @dataclass(frozen=True)
+class FullLine:
+    """What is full on a flow's way: a queue's line, or a channel that queues share.
+
+    Parameters
+    ----------
+    name
+        The queue's name, or the channel's in a sentence.
+    rate_bps
+        The line's rate, bit/s; 0 of a channel, of which a flow has what others leave it.
+    discipline
+        The queue's; empty of a channel.
+    """
+
+    name: str
+    rate_bps: float = 0.0
+    discipline: str = ""
+
+
+@dataclass(frozen=True)
 class TransferLimit:
     """What limits a transfer, or each of a group of transfers.
 
@@ -74,6 +95,10 @@ class TransferLimit:
         The sender's congestion control.
     ack_queue, ack_wait_ns
         The queue in which its acknowledgements wait for most of the round trip, and how long, ns.
+    line
+        What is full on its way; None where nothing is.
+    links
+        How many links its packets cross.
     """
 
     flow: str
@@ -89,6 +114,8 @@ class TransferLimit:
     control: str = ""
     ack_queue: str = ""
     ack_wait_ns: float = 0.0
+    line: FullLine | None = None
+    links: int = 1
 
 
 @cached_on_record
@@ -115,7 +142,10 @@ def _find_limit(
     record: Record, name: str, way: str, rows: Sequence[Mapping[str, Any]]
 ) -> TransferLimit | None:
     flow = record.manifest["scenario"].get("flow", {}).get(name, {})
-    kind, ratio = _choose_kind(record, rows)
+    first = rows[0]["flow"]
+    full = _find_full(record, first, way)
+    back = _find_full(record, first, "down" if way == "up" else "up")
+    kind, ratio = _choose_kind(record, rows, full, is_back_full=back is not None)
     if kind is None:
         return None
     rtt, tcp = _measure_rtt(record, {row["flow"] for row in rows}), flow.get("tcp", {})
@@ -144,11 +174,27 @@ def _find_limit(
         control=control,
         ack_queue=ack_queue,
         ack_wait_ns=ack_wait,
+        line=full,
+        links=len({hop.partition(".")[0] for hop in list_hops(record, first)}),
     )
 
 
-def _choose_kind(record: Record, rows: Sequence[Mapping[str, Any]]) -> tuple[Limit | None, float]:
-    """Choose what limits most of the members, and for which share of the time; or nothing."""
+def _choose_kind(
+    record: Record,
+    rows: Sequence[Mapping[str, Any]],
+    full: FullLine | None,
+    *,
+    is_back_full: bool,
+) -> tuple[Limit | None, float]:
+    """Choose what limits most of the members, and for which share of the time; or nothing.
+
+    Parameters
+    ----------
+    full
+        What is full on their way, or None.
+    is_back_full
+        Whether something is full on the way of their acknowledgements.
+    """
     columns = {
         "rwnd_limited_ratio": Limit.RECEIVE_WINDOW,
         "sndbuf_limited_ratio": Limit.SEND_BUFFER,
@@ -174,10 +220,31 @@ def _choose_kind(record: Record, rows: Sequence[Mapping[str, Any]]) -> tuple[Lim
     ]
     if on_path > by_queues and fmean(by_window) > MOST_OF_THE_TIME:
         return Limit.PATH_LOSS, fmean(by_window)
-    full = {row["direction"] for row in weigh_queues(record) if row["utilisation"] > FULL}
-    if rows[0]["direction"] in full:
+    if full is not None:
         return Limit.LINE, 1.0
-    return (Limit.ACKNOWLEDGEMENTS, 1.0) if full else (None, 0.0)
+    return (Limit.ACKNOWLEDGEMENTS, 1.0) if is_back_full else (None, 0.0)
+
+
+def _find_full(record: Record, flow: str, way: str) -> FullLine | None:
+    """Find what is full on a flow's way in one direction; of several, that of the lowest rate."""
+    hops = list(list_hops(record, flow))
+    # An access point's queue is that of the cell, not of a station.
+    places = {*hops, *(hop.partition(".")[0] for hop in hops)}
+    full = [
+        FullLine(row["queue"], row["rate_bps"], row["discipline"])
+        for row in weigh_queues(record)
+        if row["direction"] == way
+        and row["utilisation"] > FULL
+        and (not places or row["queue"].rpartition(".")[0] in places)
+    ]
+    if full:
+        return min(full, key=lambda line: line.rate_bps)
+    channels = (
+        FullLine(state.title)
+        for state in gather_channels(record)
+        if state.is_full and any(state.serves(place, way) for place in places)
+    )
+    return next(channels, None)
 
 
 def _measure_rtt(record: Record, flows: set[str]) -> float | None:
@@ -258,23 +325,23 @@ class ControlShare:
 UNEQUAL = 2.0
 
 
-def find_control_shares(record: Record) -> tuple[ControlShare, ControlShare] | None:
-    """Give the transfers with most and with least, where their controls differ and a line is full.
+def find_control_shares(record: Record) -> tuple[ControlShare, ControlShare, FullLine] | None:
+    """Give the transfers with most and with least, where their controls differ, and their line.
 
     Only transfers of one direction over the same hosts' path are compared.
     """
     flows = record.manifest["scenario"].get("flow", {})
-    shares: dict[tuple[str, str], list[ControlShare]] = {}
+    shares: dict[tuple[str, str, FullLine], list[ControlShare]] = {}
     for limit in find_transfer_limits(record):
-        if limit.kind is Limit.LINE:
+        if limit.kind is Limit.LINE and limit.line:
             flow = flows.get(limit.flow, {})
-            key = (limit.direction, str(flow.get("host", "")))
+            key = (limit.direction, str(flow.get("host", "")), limit.line)
             share = ControlShare(limit.flow, limit.control, limit.goodput_bps)
             shares.setdefault(key, []).append(share)
-    for found in shares.values():
+    for (_, _, line), found in shares.items():
         ordered = sorted(found, key=lambda share: share.goodput_bps)
         if len({share.control for share in found}) > 1:
-            return ordered[-1], ordered[0]
+            return ordered[-1], ordered[0], line
     return None
 
 

@@ -1,7 +1,14 @@
 """What a proposed setting did to a run's flows: better, worse, or no help.
 
 A trial is a run of the same scenario with the same seed and one setting more. It helps if somebody
-who suffered has a better grade and nobody a worse one.
+has a better grade, or is relieved, and nobody has a worse grade.
+
+Grades end at bad, and bad has no end: a round trip of 600 ms is bad, and so is one of 6 s. Who
+stays bad is relieved by a change as large as a grade. Of the marks of a number, one is mostly about
+twice the one before it (`grading.py`); so a number that makes a flow bad has to halve, or to
+double where more is better, and no such number may do the contrary. Of a score, whose scale has an
+end, only the words count: who was unusable no longer is. Where nothing came through, and now
+something does, that is relief as well.
 """
 
 from __future__ import annotations
@@ -14,8 +21,8 @@ from headend.analysis.diagnosis import diagnose
 from headend.analysis.facts import Action
 from headend.analysis.flow_groups import FlowGroup, gather_groups, pair_groups
 from headend.analysis.grading import ORDER, Grade
-from headend.analysis.key_figure import write_value
-from headend.analysis.quality import judge_flows
+from headend.analysis.key_figure import KeyFigure, write_value
+from headend.analysis.quality import FlowQuality, judge_flows
 from headend.results.record import Record
 
 #: Settings that are tried of one run.
@@ -27,18 +34,33 @@ LAWS = ("fq_codel", "codel")
 
 @dataclass(frozen=True)
 class FlowChange:
-    """What became of a flow or group: what it got before and after, as written, and its grades."""
+    """What became of a flow or group: what it got before and after, as written, and its grades.
+
+    Parameters
+    ----------
+    word
+        The word for how it fares after, from ``good`` to ``unusable``.
+    is_relieved
+        Whether it stays bad, and is much less so.
+    """
 
     label: str
     before: str
     after: str
     grades: tuple[Grade, Grade]
+    word: str = ""
+    is_relieved: bool = False
 
     @property
     def gain(self) -> int:
         """How many grades it gained; negative if it lost some."""
         before, after = (ORDER.index(grade) for grade in self.grades)
         return before - after
+
+    @property
+    def is_better(self) -> bool:
+        """Whether it has a better grade, or is relieved."""
+        return self.gain > 0 or self.is_relieved
 
 
 @dataclass(frozen=True)
@@ -62,8 +84,8 @@ class Trial:
     @property
     def helps(self) -> bool:
         """Whether somebody is better off and nobody worse."""
-        gains = [change.gain for change in self.changes]
-        return bool(gains) and max(gains) > 0 and min(gains) >= 0
+        is_harmless = all(change.gain >= 0 for change in self.changes)
+        return is_harmless and any(change.is_better for change in self.changes)
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as a manifest keeps it."""
@@ -77,6 +99,8 @@ class Trial:
                     "before": change.before,
                     "after": change.after,
                     "grades": [str(grade) for grade in change.grades],
+                    "word": change.word,
+                    "relieved": change.is_relieved,
                 }
                 for change in self.changes
             ],
@@ -94,6 +118,8 @@ def read_trials(record: Record) -> list[Trial]:
                     change["before"],
                     change["after"],
                     (Grade(change["grades"][0]), Grade(change["grades"][1])),
+                    change.get("word", ""),
+                    change.get("relieved", False),
                 )
                 for change in kept["changes"]
             ),
@@ -136,27 +162,62 @@ def _compare(before: FlowGroup, after: FlowGroup) -> FlowChange:
     return FlowChange(
         before.label,
         before.worst.number,
-        _write(after),
+        _write(before, after),
         (before.worst.grade, after.worst.grade),
+        after.worst.word,
+        is_relieved(before.worst, after.worst),
     )
 
 
-def _write(group: FlowGroup) -> str:
-    figure = group.worst.key_figures[0]
-    return figure.told if figure.value is None else write_value(figure.value, figure.kind)
+def is_relieved(before: FlowQuality, after: FlowQuality) -> bool:
+    """Say whether a flow stays bad and is much less so: see the first lines of this file."""
+    is_worse_off = after.is_unusable and not before.is_unusable
+    if not before.grade is after.grade is Grade.BAD or is_worse_off:
+        return False
+    if before.key_figures[0].value is None:
+        return after.key_figures[0].value is not None
+    then = {figure.about: figure for figure in after.key_figures}
+    steps = [
+        _compare_figures(figure, then[figure.about])
+        for figure in before.key_figures
+        if figure.about in then and (figure.is_bad or then[figure.about].is_bad)
+    ]
+    leaves_unusable = before.is_unusable and not after.is_unusable
+    return min(steps, default=0) >= 0 and (leaves_unusable or max(steps, default=0) > 0)
+
+
+def _compare_figures(before: KeyFigure, after: KeyFigure) -> int:
+    """Give 1 where a number got better by a factor of two or more, -1 where worse, else 0."""
+    if before.is_score or None in (before.value, after.value) or before.value == after.value:
+        return 0
+    less, more = sorted((before.value or 0.0, after.value or 0.0))
+    if more < 2 * less:
+        return 0
+    return 1 if (after.value == more) is before.higher_is_better else -1
+
+
+def _write(before: FlowGroup, after: FlowGroup) -> str:
+    """Write what a flow got after; with the words around it, where it is another number."""
+    figure = after.worst.key_figures[0]
+    if figure.value is None:
+        return figure.told
+    is_same = figure.about == before.worst.key_figures[0].about
+    return write_value(figure.value, figure.kind) if is_same else figure.write()
 
 
 def choose_trial(trials: Sequence[Trial]) -> Trial | None:
-    """Choose the trial that helps most, by grades gained; of equal ones the first."""
-    helpful = [trial for trial in trials if trial.helps]
-    return max(
-        helpful, key=lambda trial: sum(change.gain for change in trial.changes), default=None
-    )
+    """Choose the trial that helps most: by grades gained, then by relief; of equals the first."""
+
+    def weigh(trial: Trial) -> tuple[int, int]:
+        gains, relieved = zip(*((one.gain, one.is_relieved) for one in trial.changes), strict=True)
+        return sum(gains), sum(relieved)
+
+    return max((trial for trial in trials if trial.helps), key=weigh, default=None)
 
 
 def list_felt(trial: Trial) -> Iterator[FlowChange]:
-    """List those whose grade a trial changed."""
-    return (change for change in trial.changes if change.gain)
+    """List those whose grade a trial changed, or whom it relieved."""
+    return (change for change in trial.changes if change.gain or change.is_relieved)
 
 
 def describe_trials(trials: Sequence[Trial]) -> list[Mapping[str, Any]]:

@@ -144,6 +144,10 @@ def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
         from headend.recommendation.result import load_recommendation
 
         drawn = load_recommendation(first).draw_figures()
+    elif kind == "capacity":
+        from headend.capacity.result import load_capacity
+
+        drawn = load_capacity(first).draw_figures()
     else:
         from headend.figures.catalogue import draw_figures, list_drawings
         from headend.running.comparison import load_results

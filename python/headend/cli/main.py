@@ -25,6 +25,7 @@ SECTIONS = {
             "compare": "compare:compare",
             "sweep": "sweep:sweep",
             "recommend": "recommend:recommend",
+            "capacity": "capacity:capacity",
             "study": "study:app",
         },
         "Real programs": {"emulate": "emulate:emulate", "replay": "replay:replay"},

@@ -25,9 +25,9 @@ from headend.cli.terminal import (
     print_sentence,
     write_line,
 )
-from headend.recommendation.candidate import Feature
 from headend.recommendation.page import tabulate_settings
-from headend.recommendation.sentences import describe_tier, describe_today
+from headend.recommendation.sender import QUICK, USUAL, join_senders, read_senders
+from headend.recommendation.sentences import describe_baseline, describe_tier
 from headend.recommendation.writing import describe_default, list_tlvs
 from headend.text.wording import join_names, write_count
 
@@ -82,12 +82,24 @@ def print_recommendation(
         senders = write_count(number, "sender")
         seeds = write_count(len(result.request.seeds), "seed")
         console.print(write_line(f"{write_count(settings, 'setting')} × {senders} × {seeds}"))
+        print_sentence(console, _describe_other_senders(result.request), "dim")
     if result.notes:
         console.print()
         print_first_warnings(result.notes, "the manifest")
     for one in written:
         console.print(write_line(f"Modem's file: {one.path}"), soft_wrap=True)
     print_report(folder)
+
+
+def _describe_other_senders(request: Request) -> str:
+    """Say what fewer senders, or the usual ones, would give."""
+    usual, tried = read_senders(USUAL), set(request.senders)
+    if tried.issuperset(usual):
+        return f"--senders {QUICK} is the quick answer: for {join_senders(usual[:1])} alone."
+    return (
+        f"The conditions are held against {join_senders(request.senders)} alone; without --senders,"
+        f" against {join_senders(usual)}."
+    )
 
 
 def _print_tlvs(request: Request, decision: Decision, *, full: bool) -> None:
@@ -200,6 +212,10 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
         "downstream_bps": decision.tier.downstream,
         "wish": wish.to_dict(),
         "senders": [str(own) for own in decision.senders],
+        "alone": {
+            str(sender): own.find(own.recommended).label if own.recommended else None
+            for sender, own in decision.alone.items()
+        },
         "baselines": _list_baselines(decision),
         "recommended": recommended,
         "nearest": nearest,
@@ -213,12 +229,13 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
 
 def _list_baselines(decision: Decision) -> list[dict[str, Any]]:
     """List the settings to compare with; gains are told against the first."""
-    name, about = describe_today(decision)
-    named = ((name, decision.today, about), (Feature.AQM_OFF.words, decision.aqm_off, ""))
     return [
-        {"name": one, "about": more.strip(" ()"), **_describe_candidate(decision, setting)}
-        for one, setting, more in named
-        if setting
+        {
+            "name": feature.words,
+            "about": describe_baseline(decision.tier, feature),
+            **_describe_candidate(decision, setting),
+        }
+        for feature, setting in decision.baselines.items()
     ]
 
 

@@ -74,6 +74,11 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
         from headend.recommendation.result import load_recommendation
 
         path = write_recommendation_page(load_recommendation(first), out)
+    elif kind == "capacity":
+        from headend.capacity.page import write_capacity_page
+        from headend.capacity.result import load_capacity
+
+        path = write_capacity_page(load_capacity(first), out)
     else:
         path = load_comparison(folders).report(out or first / REPORT)
     if as_json:

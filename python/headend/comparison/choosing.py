@@ -1,8 +1,10 @@
 """Which choices of a tier hurt which flows, which choices are best, and what they cost.
 
-The best choices have the lowest sum of grades over all flows and groups. Of equal sums, a choice is
-best if no other choice gives a transfer more, and of these, if under no other the round trips of a
-real program are shorter. Choices that are still equal are a tie.
+The best choices have the lowest sum of grades over all flows and groups. As everywhere, a grade
+counts only if the whole 95 % interval has it (`FlowOutcome.assured`). Where these sums are equal,
+those of the means decide, and the choice is the best in the mean only (`is_best_by_means`). Of
+equal sums, a choice is best if no other choice gives a transfer more, and of these, if under no
+other the round trips of a real program are shorter. Choices that are still equal are a tie.
 """
 
 from __future__ import annotations
@@ -81,26 +83,43 @@ def find_hurt(fates: Fates) -> list[int]:
     return [at for at, fate in enumerate(fates) if fate and fate.badness >= least]
 
 
-def _add_grades(tier: TierOutcome) -> dict[int, float]:
-    """Add the grades of all people under each choice that was run."""
-    return {
-        at: sum(fate.badness for fates in tier.people.values() if (fate := fates[at]))
-        for at, result in enumerate(tier.results)
-        if result
+def _find_least(tier: TierOutcome, among: Sequence[int], badness: str) -> list[int]:
+    """Find the choices with the lowest sum of grades over all people: of some of them.
+
+    Parameters
+    ----------
+    badness
+        The property of a `FlowOutcome` that is added: ``badness`` or ``assured``.
+    """
+    totals = {
+        at: sum(getattr(fate, badness) for fates in tier.people.values() if (fate := fates[at]))
+        for at in among
     }
+    least = min(totals.values())
+    return [at for at, total in totals.items() if total <= least + SAME_BADNESS]
+
+
+def _list_run(tier: TierOutcome) -> list[int]:
+    """List the choices that were run."""
+    return [at for at, result in enumerate(tier.results) if result]
 
 
 def has_even_grades(tier: TierOutcome) -> bool:
     """Say whether all choices have equal sums of grades, so that only transfers decide."""
-    totals = _add_grades(tier).values()
-    return max(totals) <= min(totals) + SAME_BADNESS
+    known = _list_run(tier)
+    return _find_least(tier, known, "badness") == known
+
+
+def is_best_by_means(tier: TierOutcome) -> bool:
+    """Say whether the best choices are those of the means: no whole interval tells them apart."""
+    sure = _find_least(tier, _list_run(tier), "assured")
+    return _find_least(tier, sure, "badness") != sure
 
 
 def find_best(tier: TierOutcome) -> list[int]:
     """Find the choices with the lowest sum of grades; of equals, high rates, short round trips."""
-    totals = _add_grades(tier)
-    least = min(totals.values())
-    best = [at for at, total in totals.items() if total <= least + SAME_BADNESS]
+    sure = _find_least(tier, _list_run(tier), "assured")
+    best = _find_least(tier, sure, "badness")
     for is_counted in (attrgetter("is_transfer"), attrgetter("is_round_trip")):
         for fates in tier.people.values():
             known = {

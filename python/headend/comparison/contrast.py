@@ -49,7 +49,10 @@ ONE_SEED_HAS = "One seed has no interval; --seeds 10 gives one."
 ONE_RUN_HAS = "One run has no interval; run each again with --seed 2, 3, … and compare all folders."
 
 #: The note that says which choice is the best of its tier.
-BEST = "Best: the lowest sum of grades; of equal sums, the highest rates of transfers."
+BEST = (
+    "Best: the lowest sum of grades, each as the whole 95 % interval has it; of equal sums, that"
+    " of the means, then the highest rates of transfers."
+)
 
 #: That note where there are round trips of real programs.
 BEST_OF_REAL = f"{BEST.rstrip('.')}, then the shortest round trips."
@@ -97,6 +100,9 @@ def _ask(grid: Grid, tiers: Sequence[TierOutcome]) -> str:
         where = _describe_rate(tiers[0])
     if grid.is_several and not any(_gather_judged(tiers)):
         return f"How much do {whom} get under each {name_factors([*grid.given, grid.choice])}?"
+    if grid.choice.role == "given":
+        verb = "does" if len(people) == 1 else "do"
+        return f"How {verb} {whom} fare under each {grid.choice.name}{where}?"
     which = f"Which {grid.choice.name}" if grid.choice.path else "Which of these settings"
     return f"{which} suits {whom}{where}?"
 
@@ -268,7 +274,7 @@ def _explain_matrix(grid: Grid, tiers: Sequence[TierOutcome], *, is_stopped: boo
     }
     meanings = explain_meanings(pair for pair in _gather_judged(tiers) if pair[0] not in counted)
     told += [meanings] if meanings else []
-    if grid.is_several and find_main(tiers):
+    if grid.is_several and grid.choice.role != "given" and find_main(tiers):
         fates = [one for tier in tiers for own in tier.people.values() for one in own if one]
         told.append(BEST_OF_REAL if any(one.is_round_trip for one in fates) else BEST)
     if any(tier.queue for tier in tiers):

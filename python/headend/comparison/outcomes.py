@@ -23,10 +23,11 @@ from headend.analysis.estimate import (
     format_estimate,
 )
 from headend.analysis.flow_groups import FlowGroup, gather_groups
-from headend.analysis.grading import ORDER, Grade
+from headend.analysis.grading import ORDER, Grade, find_mark
 from headend.analysis.key_figure import FEW_DECIMALS, KeyFigure, write_value
 from headend.analysis.quality import FlowQuality, judge_flows
 from headend.analysis.queues import weigh_queues
+from headend.analysis.ranking import Feasibility, judge_estimate
 from headend.analysis.ties import TIE, average, compare_seeds, is_tie
 from headend.comparison.comparison import Variant, is_uneven
 from headend.comparison.grid import Grid, Tier, find_grid
@@ -109,6 +110,29 @@ class FlowOutcome:
             suffering = self.estimate
             return 3 * suffering.mean / len(self.party.findings) if suffering else 0.0
         return float(max(0, ORDER.index(self.grade) - 1))
+
+    @property
+    def assured(self) -> float:
+        """The badness that it is credited with: that of the best grade of the whole interval.
+
+        A grade that only a part of the 95 % interval has makes no choice the best.
+        """
+        found = self.estimate
+        if found is None or not self.is_graded:
+            return self.badness
+        if self.is_count:
+            worst = found.mean if math.isnan(found.high) else found.high
+            return 3 * worst / len(self.party.findings)
+        mark = find_mark(self.party.worst.application, self.key_figure.about)
+        if mark is None:
+            return self.badness
+
+        def holds(grade: Grade) -> bool:
+            judged = judge_estimate(found, lambda value: mark.is_met(value, grade))
+            return judged is Feasibility.HOLDS
+
+        reached = next(place for place, grade in enumerate(ORDER[1:]) if holds(grade))
+        return max(self.badness, float(reached))
 
     @property
     def estimate(self) -> Estimate | None:
@@ -235,7 +259,8 @@ def judge_grid(variants: Sequence[Variant]) -> tuple[Grid, list[TierOutcome]]:
 def judge_tier(tier: Tier) -> TierOutcome:
     """Judge every flow and group under each choice of a tier."""
     pooled = tuple(variant.pool() if variant else None for variant in tier.variants)
-    found = [_judge_result(result) if result else {} for result in pooled]
+    flows = [[own.flow for own in judge_flows(result)] for result in pooled if result]
+    found = [_judge_result(result, flows) if result else {} for result in pooled]
     names = dict.fromkeys(name for own in found for name in own)
     queue = find_shared_bottleneck([result for result in pooled if result]) or ""
     return TierOutcome(
@@ -253,14 +278,24 @@ def _label(name: str, found: Sequence[Mapping[str, FlowOutcome]]) -> str:
     return labels.pop() if len(labels) == 1 else name
 
 
-def _judge_result(result: Record) -> dict[str, FlowOutcome]:
-    """Give the fate of each flow or group by its name, in the order of the tables."""
+def _judge_result(result: Record, flows: Sequence[Sequence[str]]) -> dict[str, FlowOutcome]:
+    """Give the fate of each flow or group by its name, in the order of the tables.
+
+    Parameters
+    ----------
+    flows
+        The flows of all results that are compared.
+    """
+
+    def gather(run: Record) -> list[FlowGroup]:
+        return gather_groups(judge_flows(run), beside=flows)
+
     by_seed = {
-        run.manifest["seed"]: {party.name: party for party in gather_groups(judge_flows(run))}
+        run.manifest["seed"]: {party.name: party for party in gather(run)}
         for run in list_runs(result)
     }
     fates = {}
-    for party in gather_groups(judge_flows(result)):
+    for party in gather(result):
         seeds = {seed: own.get(party.name) for seed, own in by_seed.items()}
         fates[party.name] = _find_fate(party, seeds)
         if trips := _find_round_trips(party, seeds):

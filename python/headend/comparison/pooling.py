@@ -56,7 +56,8 @@ def _pool(runs: Sequence[Record]) -> Pooled:
     }
     warnings = dict.fromkeys(text for run in runs for text in run.warnings)
     manifest = {
-        **first.manifest,
+        # What was tried of one seed is not what a setting does over all.
+        **{key: value for key, value in first.manifest.items() if key != "advice"},
         "partial": any(run.is_partial for run in runs),
         "warnings": list(warnings),
         **_pool_emulation(runs),

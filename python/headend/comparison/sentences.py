@@ -18,6 +18,7 @@ from headend.comparison.choosing import (
     find_main,
     find_worsened,
     has_even_grades,
+    is_best_by_means,
     pick,
     pick_all,
     suffers_always,
@@ -43,6 +44,9 @@ MOST_COSTS = 2
 
 #: A number with its unit.
 WITH_UNIT = re.compile(r"[\d.]+ ?[A-Za-z%µ][A-Za-z/]*")
+
+#: What is said of a best choice that the means have decided.
+_MORE_SEEDS = "only the means say so, and more seeds may change it"
 
 #: Per cent values from this one on are written without decimals.
 WHOLE = 1.5
@@ -95,6 +99,9 @@ def describe_grid(grid: Grid, tiers: Sequence[TierOutcome]) -> tuple[str, ...]:
     ]
     more = " and elsewhere" if len(ordered) > 2 else ""
     first = f"{capitalise(_write_fate(main, fates))} {join_names(told)}{more}."
+    if grid.choice.role == "given":
+        name = capitalise(grid.choice.name)
+        return first, f"{name} is given, not chosen: none is called the best."
     return first, _describe_best_of_grid(grid, tiers, main, hurt)
 
 
@@ -223,7 +230,8 @@ def _describe_best(grid: Grid, tier: TierOutcome, main: str, best: Sequence[int]
     base = grid.choice.values[hurt[0]] if len(hurt) > 1 else ""
     cost = _describe_cost(weigh_costs([(tier, hurt, best)]), base)
     worsened = _describe_worsened(tier, hurt[0], best, {main, *left})
-    return f"Under {names} {fate}{rest}{cost}{worsened}."
+    unsure = f"; {_MORE_SEEDS}" if is_best_by_means(tier) else ""
+    return f"Under {names} {fate}{rest}{cost}{worsened}{unsure}."
 
 
 def _describe_cause(grid: Grid, cause: SharedCause | None) -> str:
@@ -378,6 +386,7 @@ def _describe_best_of_grid(
             weigh_costs([(tier, own, common) for tier, own in zip(tiers, hurt, strict=True)])
         )
         where = _name_tiers(grid, tiers, range(len(tiers)))
+        unsure = f"; {_MORE_SEEDS}" if any(map(is_best_by_means, tiers)) else ""
         tie = " (a tie)" if len(common) > 1 else ""
         left = [
             number
@@ -385,7 +394,8 @@ def _describe_best_of_grid(
             if any(fate.suffers for fate in pick(tier.people.get(main, ()), common))
         ]
         still = f", but {main} still suffers {_name_tiers(grid, tiers, left)}" if left else ""
-        return f"Best {where}: {_name(grid.choice.values, common)}{tie}{still}{cost}."
+        best_of_all = f"{_name(grid.choice.values, common)}{tie}{still}{cost}"
+        return f"Best {where}: {best_of_all}{unsure}."
     parts: dict[tuple[int, ...], list[int]] = {}
     for number, own in enumerate(best):
         parts.setdefault(tuple(own), []).append(number)
@@ -406,6 +416,9 @@ def _describe_best_of_grid(
             _name_most(grid, tiers, best[where[0]], where, is_alone=is_alone) for where in by_rate
         ]
         sentence = "; ".join(filter(None, [sentence, *more]))
+    by_means = [at for at in judged if is_best_by_means(tiers[at])]
+    if by_means:
+        sentence += f"; {_name_tiers(grid, tiers, by_means)} {_MORE_SEEDS}"
     return f"{capitalise(sentence)}."
 
 

@@ -171,10 +171,12 @@ def name_path(path: str) -> str:
     ('upstream rate', 'RTT of call')
     >>> name_path("queue"), name_path("queue.buffer_control.target")
     ('queue', 'target')
-    >>> name_path("low_latency")
-    'low-latency setting'
+    >>> name_path("low_latency"), name_path("link.cable.docsis.modem.home.count")
+    ('low-latency setting', 'number of home modems')
     """
     keys = path.split(".")
+    if keys[-1] == "count" and keys[-3:-2] == ["modem"]:
+        return f"number of {keys[-2]} modems"
     name = _WORDS.get(keys[-1], keys[-1].replace("_", " "))
     if keys[0] == "flow" and len(keys) > 2:
         return f"{name} of {keys[1]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from headend.capacity.result import Capacity, load_capacity
 from headend.errors import InputError, refuse_unfit, take_path
 from headend.recommendation.result import Recommendation, load_recommendation
 from headend.results.record import read_manifest
@@ -12,18 +13,19 @@ from headend.running.result import Result
 from headend.sweeps.result import SweepResult, load_sweep
 
 
-def load(folder: str | Path) -> Result | Comparison | SweepResult | Recommendation:
+def load(folder: str | Path) -> Result | Comparison | SweepResult | Recommendation | Capacity:
     """Read a results folder back, whichever command or function wrote it.
 
     Parameters
     ----------
     folder
-        Of a run, a comparison, a sweep or a recommendation.
+        Of a run, a comparison, a sweep, a recommendation or a capacity.
 
     Returns
     -------
-    Result, Comparison, SweepResult or Recommendation
-        What ``headend.run``, ``headend.compare``, ``headend.sweep`` or ``headend.recommend`` gave.
+    Result, Comparison, SweepResult, Recommendation or Capacity
+        What ``headend.run``, ``headend.compare``, ``headend.sweep``, ``headend.recommend`` or
+        ``headend.find_capacity`` gave.
 
     Raises
     ------
@@ -49,7 +51,7 @@ def load(folder: str | Path) -> Result | Comparison | SweepResult | Recommendati
         raise refuse_unfit([folder], error) from error
 
 
-def _load(folder: Path) -> Result | Comparison | SweepResult | Recommendation:
+def _load(folder: Path) -> Result | Comparison | SweepResult | Recommendation | Capacity:
     manifest = read_manifest(folder)
     kind = manifest.get("kind", "run")
     if kind == "run":
@@ -58,9 +60,11 @@ def _load(folder: Path) -> Result | Comparison | SweepResult | Recommendation:
         return load_sweep(folder)
     if kind == "recommendation":
         return load_recommendation(folder)
+    if kind == "capacity":
+        return load_capacity(folder)
     if kind != "comparison":
         raise InputError(
-            f"{folder}: expected the results of a run, a comparison, a sweep or a recommendation,"
-            f" found a {kind}; headend.export_tables writes its tables"
+            f"{folder}: expected the results of a run, a comparison, a sweep, a recommendation or a"
+            f" capacity, found a {kind}; headend.export_tables writes its tables"
         )
     return load_comparison([folder])

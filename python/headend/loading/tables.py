@@ -109,7 +109,7 @@ def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
         ]
         figures = tabulate_figures(gather_variants(results))
         return {**gather_tables(results), FIGURES: figures}, notes
-    if kind in ("sweep", "recommendation"):
+    if kind in ("sweep", "recommendation", "capacity"):
         from headend.loading.loading import load
 
         load(folder)  # says what is wrong with one that was not run to its end

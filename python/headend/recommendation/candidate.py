@@ -8,7 +8,7 @@ buffer of 250 ms), with other targets, and with shorter buffers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -30,8 +30,10 @@ _KIB = 1024
 class Feature(StrEnum):
     """What may be set; the value is the word of ``--may-set``."""
 
-    #: What the tier has today; of rates alone, what a modem of the generation has as delivered.
+    #: What the tier has today, where a modem's file or the file of tiers says so.
     TODAY = "today"
+    #: What a modem of the generation has that nobody has set.
+    DELIVERED = "as-delivered"
     #: The buffer of a modem as delivered, without its AQM.
     AQM_OFF = "aqm-off"
     #: The size of the upstream buffer (TLV 24.35), with the AQM off.
@@ -52,9 +54,6 @@ class Feature(StrEnum):
         """Its place among the columns."""
         return list(Feature).index(self)
 
-
-#: What a modem is called that nobody has set.
-DELIVERED = "as delivered"
 
 #: Those that ``--may-set`` can name.
 CHOOSABLE = (Feature.BUFFER_CONTROL, Feature.AQM, Feature.LOW_LATENCY)
@@ -89,12 +88,6 @@ class Candidate:
     size: int | None = None
 
     @property
-    def group(self) -> str:
-        """The name of its feature."""
-        is_delivered = self.feature is Feature.TODAY and not self.is_settable
-        return DELIVERED if is_delivered else self.feature.words
-
-    @property
     def is_pie_by_default(self) -> bool:
         """Whether it is DOCSIS-PIE with its defaults, as modems of DOCSIS 3.1 have it."""
         return self.feature is Feature.AQM and self.target is None and self.size is None
@@ -111,7 +104,10 @@ class Candidate:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Candidate:
         """Make a candidate of what `to_dict` gave."""
-        return cls(**{**content, "feature": Feature(content["feature"])})
+        found = cls(**{**content, "feature": Feature(content["feature"])})
+        # Results of before call a modem as delivered what a tier has today.
+        is_delivered = found.feature is Feature.TODAY and not found.is_settable
+        return replace(found, feature=Feature.DELIVERED) if is_delivered else found
 
 
 def list_candidates(tier: Tier, features: Sequence[Feature]) -> list[Candidate]:
@@ -147,10 +143,11 @@ def list_candidates(tier: Tier, features: Sequence[Feature]) -> list[Candidate]:
             own = Candidate(label, Feature.LOW_LATENCY, {**on, **queue}, on, target=target)
             tried.append(own)
     tried = [own for own in tried if own.feature in features]
+    baselines = _list_baselines(tier, has_pie=Feature.AQM in features)
     if tier.today is None:
-        return [*tried, *_list_baselines(tier, has_pie=Feature.AQM in features)]
+        return [*tried, *baselines]
     today = [tier.today.get(way, {}) for way in ("upstream", "downstream")]
-    return [Candidate("as it is", Feature.TODAY, *today), *tried]
+    return [Candidate("as it is", Feature.TODAY, *today), *tried, *baselines]
 
 
 def _list_baselines(tier: Tier, *, has_pie: bool) -> list[Candidate]:
@@ -159,12 +156,12 @@ def _list_baselines(tier: Tier, *, has_pie: bool) -> list[Candidate]:
     As delivered a modem of DOCSIS 3.1 has DOCSIS-PIE with its defaults, which may be among the
     settings that are tried (``has_pie``); one without AQM is the same with its AQM off.
     """
-    own = find_generation(tier.preset)
+    own, name = find_generation(tier.preset), Feature.DELIVERED.words
     if not own.has_aqm:
-        label = f"{DELIVERED}: no AQM, {own.buffer}"
-        return [Candidate(label, Feature.TODAY, is_settable=False)]
-    label = f"{DELIVERED}: DOCSIS-PIE, {own.buffer}"
-    delivered = [] if has_pie else [Candidate(label, Feature.TODAY, is_settable=False)]
+        label = f"{name}: no AQM, {own.buffer}"
+        return [Candidate(label, Feature.DELIVERED, is_settable=False)]
+    label = f"{name}: DOCSIS-PIE, {own.buffer}"
+    delivered = [] if has_pie else [Candidate(label, Feature.DELIVERED, is_settable=False)]
     queue = {"queue": {"drop_tail": {"limit": own.buffer}}}
     off = Candidate(f"no AQM, {own.buffer}", Feature.AQM_OFF, queue, is_settable=False)
     return [*delivered, off]

@@ -7,6 +7,10 @@ Of these it is the one with the best objective; of those whose means are as good
 them is clearly better for somebody and clearly worse for nobody. Others whose difference from the
 best is within its interval are called as good too, but are not recommended.
 
+Where none holds with each sender, the nearest is the one that holds with the most of them; of
+these, the one that misses its worst condition by the least. What each sender alone would decide is
+a `Decision` of its own.
+
 All that sentences, tables and figures say of a tier is a fact of its `Decision`.
 """
 
@@ -54,8 +58,8 @@ class Decision(Evaluation):
         With which every setting was tried; empty where all uploads are as they are.
     sources
         The sender with which a term is worst in a setting; empty where there is one.
-    by_sender
-        The feasibility of every setting with each sender.
+    alone
+        What would be decided if each of several senders were the only one.
     """
 
     tier: Tier
@@ -64,7 +68,7 @@ class Decision(Evaluation):
     seeds: int
     senders: tuple[Sender, ...] = ()
     sources: Mapping[str, Mapping[int, Sender]] = field(default_factory=dict)
-    by_sender: Mapping[Sender, Mapping[int, Feasibility]] = field(default_factory=dict)
+    alone: Mapping[Sender, Decision] = field(default_factory=dict)
 
     def find(self, setting: int) -> Candidate:
         """Give the candidate of a setting."""
@@ -73,6 +77,16 @@ class Decision(Evaluation):
     def find_sender(self, term: str, setting: int) -> Sender | None:
         """Give the sender with which a term is worst in a setting; None where there is one."""
         return self.sources.get(term, {}).get(setting)
+
+    @property
+    def by_sender(self) -> dict[Sender, Mapping[int, Feasibility]]:
+        """The feasibility of every setting with each of several senders."""
+        return {sender: own.standings for sender, own in self.alone.items()}
+
+    def list_senders(self, setting: int, standing: Feasibility) -> list[Sender]:
+        """List those of several senders with which a setting has a standing."""
+        found = self.by_sender.items()
+        return [sender for sender, standings in found if standings[setting] is standing]
 
     # Which setting is chosen.
 
@@ -88,8 +102,8 @@ class Decision(Evaluation):
         groups: dict[Feature, list[int]] = {own: [] for own in Feature}
         for number, own in enumerate(self.candidates, start=1):
             groups[own.feature].append(number)
-        if not groups[Feature.TODAY] and self.delivered:
-            groups[Feature.TODAY] = [self.delivered]
+        if not groups[Feature.DELIVERED] and self.delivered:
+            groups[Feature.DELIVERED] = [self.delivered]
         bests = {feature: self.choose(among) for feature, among in groups.items() if among}
         if self.chosen.setting:
             # Being as good is not transitive: the best of its feature alone can be another setting.
@@ -127,8 +141,10 @@ class Decision(Evaluation):
             return next(fine, equal[0])
 
         def choose_nearest(shortfalls: Mapping[int, float]) -> int:
-            least = min(shortfalls.values())
-            return next(own for own, miss in shortfalls.items() if miss <= least + NEAREST)
+            held = {own: len(self.list_senders(own, Feasibility.HOLDS)) for own in shortfalls}
+            most = max(held.values())
+            near = {own: miss for own, miss in shortfalls.items() if held[own] == most}
+            return next(own for own, miss in near.items() if miss <= min(near.values()) + NEAREST)
 
         return rank(self, settings, Policy(MeasureValues.is_close, prefer, choose_nearest))
 
@@ -188,15 +204,13 @@ class Decision(Evaluation):
 
     @property
     def today(self) -> int | None:
-        """What the tier has today or, of rates alone, what a modem has as delivered."""
-        return self.bests[Feature.TODAY].setting if Feature.TODAY in self.bests else None
+        """What the tier has today; None where only rates are known."""
+        return self._find_first(lambda one: one.feature is Feature.TODAY)
 
     @property
     def delivered(self) -> int | None:
-        """What a modem has as delivered; None where a file says what the tier has today."""
-        if self.tier.today is not None:
-            return None
-        own = self._find_first(lambda one: one.feature is Feature.TODAY)
+        """What a modem has as delivered."""
+        own = self._find_first(lambda one: one.feature is Feature.DELIVERED)
         is_pie = self.tier.is_docsis31
         return own or (self._find_first(lambda one: one.is_pie_by_default) if is_pie else None)
 
@@ -204,6 +218,29 @@ class Decision(Evaluation):
     def aqm_off(self) -> int | None:
         """The buffer of a modem as delivered without its AQM, where that is something else."""
         return self._find_first(lambda one: one.feature is Feature.AQM_OFF)
+
+    @property
+    def baselines(self) -> dict[Feature, int]:
+        """What gains are told against, in this order: settings by their features.
+
+        What is as good as the tier is today, for everybody, is left out.
+        """
+        named = (
+            (Feature.TODAY, self.today),
+            (Feature.DELIVERED, self.delivered),
+            (Feature.AQM_OFF, self.aqm_off),
+        )
+        today = self.today
+        return {
+            feature: setting
+            for feature, setting in named
+            if setting and (setting == today or not today or self._differ(setting, today))
+        }
+
+    def _differ(self, setting: int, other: int) -> bool:
+        """Say whether somebody is clearly better or worse off with a setting than with another."""
+        better, worse = self.list_changes(setting, other)
+        return bool(better or worse)
 
     def _find_first(self, is_meant: Callable[[Candidate], bool]) -> int | None:
         numbers = (number for number, own in enumerate(self.candidates, start=1) if is_meant(own))
@@ -342,13 +379,14 @@ def decide(
         return set(rows["setting"])
 
     settings = range(1, len(candidates) + 1)
-    done = {own: list_done(rows) for own, rows in split_senders(table, senders).items()}
-    by_sender = {
-        own: evaluate(criteria, terms, settings, done[own]).standings
-        for own, terms in worst.by_sender.items()
+    rows = split_senders(table, senders)
+    alone = {
+        own: decide(tier, candidates, part, criteria, seeds, demands, (own,))
+        for own, part in rows.items()
+        if len(rows) > 1
     }
     # A setting has a result if it has one with each sender.
-    whole = set.intersection(*done.values()) if done else list_done(table)
+    whole = set.intersection(*map(list_done, rows.values())) if rows else list_done(table)
     return Decision(
         **vars(evaluate(criteria, worst.terms, settings, whole)),
         tier=tier,
@@ -357,5 +395,5 @@ def decide(
         seeds=len(seeds),
         senders=tuple(senders),
         sources=worst.sources,
-        by_sender=by_sender,
+        alone=alone,
     )

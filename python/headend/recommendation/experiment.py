@@ -90,8 +90,8 @@ def recommend(
         What there should be most or least of, such as ``"most upload.goodput"``.
     senders
         Who sends the uploads, such as ``"cubic, 10 bbr3"``: congestion controls with numbers of
-        connections. Conditions must hold with each. ``"usual"`` is CUBIC and BBR version 3, with
-        one and with ten connections; by default one connection of CUBIC.
+        connections. Conditions must hold with each. By default ``"usual"``: CUBIC and BBR version
+        3, with one and with ten connections; ``"cubic"`` is a quicker answer, for one of them.
     seeds
         How many, or which; more of them narrow the intervals.
     set

@@ -55,12 +55,13 @@ if TYPE_CHECKING:
 #: queues are.
 _SLOTS = {
     Feature.TODAY: QUEUES,
+    Feature.DELIVERED: QUEUES,
     Feature.AQM_OFF: QUEUES,
     Feature.BUFFER_CONTROL: 0,
     Feature.AQM: 1,
     Feature.LOW_LATENCY: 2,
 }
-_SHAPES = dict(zip(_SLOTS, (*SHAPES[3:5], *SHAPES[:3]), strict=True))
+_SHAPES = dict(zip(_SLOTS, (SHAPES[5], *SHAPES[3:5], *SHAPES[:3]), strict=True))
 
 #: Of the length of an axis, so much is left beyond the values at each end.
 ROOM = 0.04
@@ -201,7 +202,7 @@ def _list_rows(tier: _Tier, measures: Mapping[str, str]) -> pl.DataFrame:
                 "number": setting,
                 "place": place,
                 "feature": str(candidate.feature),
-                "series": candidate.group,
+                "series": candidate.feature.words,
                 "is_buffer": candidate.feature is Feature.BUFFER_CONTROL,
                 "best": setting == decision.chosen.setting,
                 "holds": all(
@@ -438,7 +439,7 @@ def _label(tier: _Tier, points: pl.DataFrame, x: Drawn, y: Drawn) -> pl.DataFram
     buffers = points.filter("is_buffer")["number"].to_list()
     wanted = [
         decision.chosen.setting,
-        *(own for own in shown if own in (decision.today, decision.aqm_off)),
+        *(own for own in shown if own in decision.baselines.values()),
         *buffers[:1],
         *buffers[-1:],
         *(best.setting for best in decision.bests.values()),

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from headend.analysis.criteria import Criteria
 from headend.analysis.expect import Quantity, list_quantities, parse_quantity_name
 from headend.analysis.sums import BASE_UNITS, take_worst
-from headend.engine.columns import Lists, Tables
 from headend.errors import InputError
 from headend.running.measuring import make_frame
 from headend.scenario.subjects import Vocabulary
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from headend.results.record import Record
 
 #: The columns that tell a point from the others.
 _POINT = ("tier", "setting", "choice", "sender", "feature", "seed")
@@ -46,10 +47,10 @@ class Kept:
     def check(self, vocabulary: Vocabulary) -> None:
         """Refuse nothing: what a scenario has not got is not kept of it."""
 
-    def take(self, tables: Tables, vocabulary: Vocabulary) -> pl.DataFrame:
+    def take(self, record: Record, vocabulary: Vocabulary) -> pl.DataFrame:
         """Take a row for each quantity; without a value where nothing was measured."""
         needed = dict.fromkeys(own.table for own in self._quantities.values())
-        lists = {name: Lists.of(tables, name) for name in needed if name in tables}
+        lists = {name: record.lists(name) for name in needed if name in record.tables}
         return make_frame(
             [
                 {

@@ -116,8 +116,8 @@ def _section_tier(request: Request, decision: Decision, anchor: str, *, is_open:
         + "A value in yellow meets its bound over a part of the interval, one in red does not meet"
         " it."
     )
-    unmanaged = len(settings.rows) - len(decision.chosen.among)
-    beside = ", and the unmanaged buffer, which is no setting" if unmanaged else ""
+    compared = len(settings.rows) - len(decision.chosen.among)
+    beside = f", and {compared} to compare with" if compared else ""
     title = f"All {len(decision.chosen.among)} settings of {tier.name}{beside}"
     parts.append(fold(title, replace(settings, note=note), is_open=is_open, is_minor=True))
     return Section("sections", parts, tier.name, anchor=anchor, style="chapter")

@@ -34,7 +34,7 @@ from headend.recommendation.people import (
 )
 from headend.recommendation.rates import make_tiers, shorten_rate
 from headend.recommendation.request import SEEDS, Request, list_open_uploads
-from headend.recommendation.sender import DEFAULT, Sender, read_senders
+from headend.recommendation.sender import USUAL, Sender, read_senders
 from headend.recommendation.tier import LINE, Tier
 from headend.recommendation.tiers_file import TiersFile, is_tiers, read_tiers_file
 from headend.scenario.file_access import read_allowed
@@ -235,10 +235,8 @@ def _read_features(value: Any) -> tuple[Feature, ...]:
     found = set()
     for word in words:
         spelled = re.sub(r"[\s_]+", "-", word.lower())
-        if spelled == Feature.TODAY:
-            raise InputError(
-                f'"{word}" is what the tiers have, which is always compared; expected {known}'
-            )
+        if spelled in (Feature.TODAY, Feature.DELIVERED, Feature.AQM_OFF):
+            raise InputError(f'"{word}" is there to compare with in any case; expected {known}')
         if spelled not in _FEATURES:
             raise InputError(f'nothing is called "{word}"{suggest(spelled, _FEATURES)}')
         found.add(_FEATURES[spelled])
@@ -308,7 +306,7 @@ def _read_senders(
 
     found = options.read("senders", "--senders", list(given) or None, read)
     if found is None:
-        found = read_senders(DEFAULT) if uploads else ()
+        found = read_senders(USUAL) if uploads else ()
     keys = ("tcp.congestion", "tcp.system", "count")
     taken = [f"flow.{name}.{key}" for name in uploads for key in keys]
     for path, value in overrides:

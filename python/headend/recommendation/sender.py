@@ -7,7 +7,6 @@ tries every setting with each sender, and its conditions must hold with each.
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,8 +24,8 @@ USUAL = ("cubic", "10 cubic", "bbr3", "10 bbr3")
 #: What stands for them in a list.
 USUAL_NAME = "usual"
 
-#: The sender of who names none.
-DEFAULT = ("cubic",)
+#: The sender of a quick answer: the default of most systems, with one connection.
+QUICK = "cubic"
 
 #: The most connections of an upload.
 MOST_CONNECTIONS = 1000
@@ -67,9 +66,9 @@ class Sender:
         Examples
         --------
         >>> Sender("bbr3", 10).words, Sender("cubic").words
-        ('BBR version 3, 10 connections', 'CUBIC, 1 connection')
+        ('BBR version 3 with 10 connections', 'CUBIC with 1 connection')
         """
-        return f"{name_control(self.control)}, {write_count(self.connections, 'connection')}"
+        return f"{name_control(self.control)} with {write_count(self.connections, 'connection')}"
 
     def write(self, flow: Mapping[str, Any]) -> dict[str, Any]:
         """Give the table of an upload that it sends."""
@@ -146,24 +145,27 @@ def read_senders(value: Any) -> tuple[Sender, ...]:
 
 
 def join_senders(senders: Sequence[Sender]) -> str:
-    """List senders in a sentence.
+    """List senders in a sentence: those with equal numbers of connections together.
 
     Examples
     --------
     >>> join_senders(read_senders(USUAL))
     'CUBIC and BBR version 3 with 1 and 10 connections'
-    >>> join_senders(read_senders("cubic, 10 bbr3")), join_senders(read_senders("reno"))
-    ('1 connection of CUBIC and 10 connections of BBR version 3', '1 connection of NewReno')
+    >>> join_senders(read_senders("cubic, 10 cubic, bbr3"))
+    'CUBIC with 1 and 10 connections and BBR version 3 with 1 connection'
+    >>> join_senders(read_senders("cubic, bbr3"))
+    'CUBIC and BBR version 3 with 1 connection'
     """
-    controls = list(dict.fromkeys(own.control for own in senders))
-    counts = list(dict.fromkeys(own.connections for own in senders))
-    pairs = {(own.control, own.connections) for own in senders}
-    if len(counts) > 1 and pairs == set(itertools.product(controls, counts)):
-        numbers = join_names([str(own) for own in counts])
-        return f"{join_names([name_control(own) for own in controls])} with {numbers} connections"
+    counts: dict[str, list[int]] = {}
+    for own in senders:
+        counts.setdefault(own.control, []).append(own.connections)
+    together: dict[tuple[int, ...], list[str]] = {}
+    for control, numbers in counts.items():
+        together.setdefault(tuple(sorted(numbers)), []).append(name_control(control))
     return join_names(
         [
-            f"{write_count(own.connections, 'connection')} of {name_control(own.control)}"
-            for own in senders
+            f"{join_names(controls)} with {join_names([str(own) for own in numbers])}"
+            f" connection{'' if numbers == (1,) else 's'}"
+            for numbers, controls in together.items()
         ]
     )

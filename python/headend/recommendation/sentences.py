@@ -11,9 +11,9 @@ from headend.analysis.measures import MeasureValues
 from headend.analysis.ranking import Choice, Feasibility
 from headend.analysis.ties import TIE
 from headend.modem_file.generation import find_generation
-from headend.recommendation.candidate import DEFAULT_TARGET, DELIVERED, Candidate, Feature
+from headend.recommendation.candidate import DEFAULT_TARGET, Candidate, Feature
 from headend.recommendation.deciding import Decision
-from headend.recommendation.sender import join_senders
+from headend.recommendation.sender import Sender, join_senders
 from headend.recommendation.tier import Tier
 from headend.sweeps.naming import write_mean, write_operators
 from headend.text.quantity import format_quantity
@@ -260,11 +260,19 @@ def _describe_group(decisions: Sequence[Decision]) -> str:
     missed = _describe_misses(first, setting)
     if standing is Feasibility.UNDECIDED:
         return f"at {tiers} more seeds are needed: with {label}{at}, {missed}"
-    return f"at {tiers} no setting meets all conditions, and {label}{at} comes nearest: {missed}"
+    no_setting = f"at {tiers} no setting meets all conditions"
+    if not first.alone:
+        return f"{no_setting}, and {label}{at} comes nearest: {missed}"
+    held = first.list_senders(setting, Feasibility.HOLDS)
+    nearest = f"{no_setting} with every sender of the uploads; {label}{at} comes nearest"
+    if not held:
+        return f"{nearest}: {missed}"
+    others = "the others" if len(first.alone) - len(held) > 1 else "the other"
+    return f"{nearest}: it holds under {join_senders(held)}, but not under {others}: {missed}"
 
 
-def _describe_misses(decision: Decision, setting: int) -> str:
-    """Say which conditions a setting misses, with its values and by how much."""
+def _describe_misses(decision: Decision, setting: int, *, is_short: bool = False) -> str:
+    """Say which conditions a setting misses, with its values and, unless short, by how much."""
     texts = []
     for condition in decision.list_missed(setting):
         term, miss = condition.term, decision.find_miss(condition, setting)
@@ -273,7 +281,7 @@ def _describe_misses(decision: Decision, setting: int) -> str:
             texts.append(f"{name_term(term.text)} has no value{source}")
             continue
         by = ""
-        if miss > 0:
+        if miss > 0 and not is_short:
             kind = decision.terms[term.text].info.kind
             if len(term.measures) > 1:
                 kind = "number"
@@ -294,8 +302,6 @@ def draw_matrix(decisions: Sequence[Decision]) -> Table:
     """Draw the table of tiers and features: the best setting of each, and whether it holds."""
     features = [own for own in Feature if any(own in decision.bests for decision in decisions)]
     headings = {own: own.words for own in features}
-    if all(decision.tier.today is None for decision in decisions):
-        headings[Feature.TODAY] = DELIVERED
     rows = [
         Row(
             decision.tier.name,
@@ -330,7 +336,16 @@ def _draw_cell(decision: Decision, best: Choice, feature: Feature, heading: str)
     grade, word = (Grade.POOR, "nearest") if is_chosen else (Grade.BAD, "fails")
     if best.standing is Feasibility.UNDECIDED:
         grade, word = Grade.FAIR, "undecided"
-    return Cell(number, grade, word, _write_worst(decision, setting))
+    held, missed = _count_senders(decision, setting), _write_worst(decision, setting)
+    return Cell(number, grade, word, f"{held}; {missed}" if held else missed)
+
+
+def _count_senders(decision: Decision, setting: int) -> str:
+    """Count the senders with which a setting holds; nothing with one sender."""
+    if not decision.alone:
+        return ""
+    held = len(decision.list_senders(setting, Feasibility.HOLDS))
+    return f"{held} of {write_count(len(decision.senders), 'sender')}"
 
 
 def _shorten(label: str, heading: str) -> str:
@@ -350,7 +365,7 @@ def _shorten(label: str, heading: str) -> str:
     if heading == Feature.LOW_LATENCY.words:
         return label.replace(heading, "on", 1)
     starts = {
-        DELIVERED: f"{DELIVERED}: ",
+        Feature.DELIVERED.words: f"{Feature.DELIVERED.words}: ",
         Feature.AQM_OFF.words: "no AQM, ",
         Feature.BUFFER_CONTROL.words: "buffer ",
         Feature.AQM.words: "AQM ",
@@ -376,12 +391,13 @@ def _explain_cells(decisions: Sequence[Decision]) -> str:
     part = "Each cell has the best setting of its column"
     if wish.objective:
         part += f", with its {name_term(wish.objective.text)}"
-    if Feasibility.FAILS in standings:
-        part += ", or with the condition that it misses most"
+    if standings & {Feasibility.FAILS, Feasibility.UNDECIDED}:
+        count = "the number of senders under which it holds and " if decisions[0].alone else ""
+        part += f", or with {count}the condition that it misses most"
     presets = dict.fromkeys(own.tier.preset for own in decisions if own.delivered)
     supposed = [find_generation(preset).brief for preset in presets]
     if supposed:
-        part += f". {capitalise(DELIVERED)} is {'; '.join(supposed)}"
+        part += f". {capitalise(Feature.DELIVERED.words)} is {'; '.join(supposed)}"
     return f"{'. '.join([*parts, part])}."
 
 
@@ -448,25 +464,26 @@ def _describe_passed_over(decision: Decision) -> str:
         return ""
     left, better = decision.passed_over
     gained, _ = decision.list_changes(better, left)
-    values = [
-        f"{name_term(own)} is {_write_plain(decision.terms[own], better)}, not"
-        f" {_write_plain(decision.terms[own], left)}"
-        for own in gained
-    ]
+    values = join_names(
+        [
+            f"{name_term(own)} is {_write_plain(decision.terms[own], better)}, not"
+            f" {_write_plain(decision.terms[own], left)}"
+            for own in gained
+        ]
+    )
     return (
-        f" {_name(decision, left)} has less to set, and is not chosen because it is worse for"
-        f" somebody and better for nobody: with {_name(decision, better)} {join_names(values)}."
+        f" {capitalise(_name(decision, left))} has less to set, and is not chosen because it is"
+        f" worse for somebody and better for nobody: with {_name(decision, better)} {values}."
     )
 
 
-def describe_today(decision: Decision) -> tuple[str, str]:
-    """Name what gains are told against, and say in brackets what that is; or nothing."""
-    tier = decision.tier
-    if tier.today is None:
-        return DELIVERED, f" ({find_generation(tier.preset).brief})"
-    return str(Feature.TODAY), f" ({tier.supposed.replace(' (', ' with ').replace(')', '')})" if (
-        tier.supposed
-    ) else ""
+def describe_baseline(tier: Tier, feature: Feature) -> str:
+    """Say what gains are told against is, in a few words for brackets; or nothing."""
+    if feature is Feature.AQM_OFF:
+        return f"a buffer of {find_generation(tier.preset).buffer}"
+    if feature is Feature.DELIVERED:
+        return find_generation(tier.preset).brief
+    return tier.supposed.replace(" (", " with ").replace(")", "")
 
 
 def _describe_changes(decision: Decision, setting: int, other: int) -> str:
@@ -483,20 +500,19 @@ def _describe_changes(decision: Decision, setting: int, other: int) -> str:
 
 
 def _describe_cost(decision: Decision, setting: int) -> str:
-    """Say who gains and who pays against today's setting, and what another feature gives."""
-    parts, today = [], decision.today
-    name, about = describe_today(decision)
-    if today == setting:
-        what = "what the line has today" if name == Feature.TODAY else f"what a modem has {name}"
-        parts.append(f"It is {what}{about}")
-    elif today is not None:
-        before = name if name == Feature.TODAY else f"a modem {name}"
-        parts.append(f"Against {before}{about}, {_describe_changes(decision, setting, today)}")
-    off = decision.aqm_off
-    if off and decision.standings.get(off, Feasibility.MISSING) is not Feasibility.MISSING:
-        buffer = find_generation(decision.tier.preset).buffer
-        changes = _describe_changes(decision, setting, off)
-        parts.append(f"Against {Feature.AQM_OFF.words} (a buffer of {buffer}), {changes}")
+    """Say who gains and who pays against each baseline, and what another feature gives."""
+    parts = []
+    for feature, base in decision.baselines.items():
+        told = describe_baseline(decision.tier, feature)
+        about = f" ({told})" if told else ""
+        name = feature.words
+        if base == setting:
+            of = "what the line has" if feature is Feature.TODAY else "what a modem has"
+            parts.append(f"It is {of} {name}{about}")
+        elif decision.standings.get(base, Feasibility.MISSING) is not Feasibility.MISSING:
+            before = f"a modem {name}" if feature is Feature.DELIVERED else name
+            changes = _describe_changes(decision, setting, base)
+            parts.append(f"Against {before}{about}, {changes}")
     if unasked := [_write_value(decision, own, setting) for own in decision.unasked]:
         parts.append(f"No condition asks for {join_names(unasked)}")
     if other := decision.alternative:
@@ -563,23 +579,52 @@ def _describe_nothing(decision: Decision) -> tuple[str, str, str]:
         f"{name_source(decision, condition.term.text, best)})"
         for condition, best in decision.out_of_reach
     ]
+    if decision.alone:
+        first = (
+            f"Nothing is recommended: none of {number} settings meets all conditions with every"
+            f" sender of the uploads, and {label} comes nearest. {_describe_holding(decision)}"
+        )
+        return first, _describe_alone(decision), certainty
     obstacle = "Each condition holds with some setting, but no setting meets all of them."
     if out_of_reach:
         obstacle = f"No setting meets {join_names(out_of_reach)}."
-    if decision.by_sender:
-        counts = [
-            f"{sum(standings[own] is Feasibility.HOLDS for own in decision.chosen.among)} under"
-            f" {sender.words}"
-            for sender, standings in decision.by_sender.items()
-        ]
-        first, *others = counts
-        holding = f"{first.replace(' ', ' meet all conditions ', 1)}"
-        obstacle += f" Of {number} settings, {'; '.join([holding, *others])}."
     first = (
         f"Nothing is recommended: none of {number} settings meets all conditions, and {label}"
         f" comes nearest, with {missed}."
     )
     return first, obstacle, certainty
+
+
+def _describe_holding(decision: Decision) -> str:
+    """Say under which senders the nearest setting holds, and what it misses under the others."""
+    setting = decision.chosen.setting or 0
+    held = decision.list_senders(setting, Feasibility.HOLDS)
+    parts = [f"It holds under {join_senders(held)}"] if held else []
+    missed = [
+        f"under {sender.words} {_describe_misses(own, setting, is_short=True)}"
+        for sender, own in decision.alone.items()
+        if sender not in held
+    ]
+    return f"{capitalise('; '.join([*parts, *missed]))}."
+
+
+def _describe_alone(decision: Decision) -> str:
+    """Say what each sender alone would decide; those under which nothing holds come together."""
+    parts: list[str] = []
+    unsure: list[Sender] = []
+    without: list[Sender] = []
+    for sender, own in decision.alone.items():
+        if own.recommended is None:
+            is_open = own.chosen.standing is Feasibility.UNDECIDED
+            (unsure if is_open else without).append(sender)
+            continue
+        gained = _write_objective(own, own.recommended)
+        value = f" ({gained})" if gained else ""
+        parts.append(f"{_name(own, own.recommended)} under {sender.words}{value}")
+    found = f"For one sender alone: {'; '.join(parts)}" if parts else ""
+    none = f"No setting meets all conditions under {join_senders(without)}" if without else ""
+    more = f"More seeds would decide whether a setting meets them under {join_senders(unsure)}"
+    return f"{'. '.join(filter(None, [found, none, more if unsure else '']))}."
 
 
 def _describe_unmeasured(decision: Decision) -> str:

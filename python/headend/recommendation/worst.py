@@ -34,13 +34,10 @@ class Worst:
         The values by the text of the term.
     sources
         The sender that the value of a term in a setting is of; empty where there is one sender.
-    by_sender
-        The values of the terms with each sender.
     """
 
     terms: Mapping[str, MeasureValues]
     sources: Mapping[str, Mapping[int, Sender]]
-    by_sender: Mapping[Sender, Mapping[str, MeasureValues]]
 
 
 def split_senders(table: pl.DataFrame, senders: Sequence[Sender]) -> dict[Sender, pl.DataFrame]:
@@ -70,7 +67,7 @@ def measure_worst(
     listed = list(terms)
     rows = split_senders(table, senders)
     if len(rows) < 2:
-        return Worst(measure_terms(table, listed), {}, {})
+        return Worst(measure_terms(table, listed), {})
     by_sender = {own: measure_terms(part, listed) for own, part in rows.items()}
     settings = sorted(set(table["setting"]))
     found: dict[str, MeasureValues] = {}
@@ -92,7 +89,7 @@ def measure_worst(
         infos = [own.info for own in measured.values() if own.values]
         first = next(iter(measured.values()))
         found[term.text] = replace(first, info=infos[0] if infos else first.info, values=values)
-    return Worst(found, sources, by_sender)
+    return Worst(found, sources)
 
 
 def _find_rising(term: Term, wishes: Sequence[Criteria], measured: MeasureValues) -> bool:

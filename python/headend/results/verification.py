@@ -19,6 +19,7 @@ from headend.results.store import POINT_FOLDER, PointStore, is_point
 NEEDED = {
     "sweep": ("results.parquet", "summary.parquet"),
     "recommendation": ("results.parquet", "summary.parquet"),
+    "capacity": ("results.parquet", "summary.parquet"),
     "study": ("points.parquet", "claims.json"),
 }
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from headend._engine import Scenario
+    from headend.results.record import Record
 
 #: What a scenario says of itself changes no number.
 _WORDS = ("title", "description", "expect")
@@ -36,8 +37,8 @@ class Selection(Protocol):
     def check(self, vocabulary: Vocabulary) -> None:
         """Refuse what a scenario has not got, before it runs."""
 
-    def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
-        """Take it from a run's tables; equal runs give equal frames, always the same columns."""
+    def take(self, record: Record, vocabulary: Vocabulary) -> pl.DataFrame:
+        """Take it from a run; equal runs give equal frames, always the same columns."""
 
 
 @dataclass(frozen=True)
@@ -192,8 +193,17 @@ def _measure(
     scenario: Scenario, seed: int, selection: Selection, stop: threading.Event | None
 ) -> pl.DataFrame | None:
     from headend.engine.columns import Frames
+    from headend.results.record import Record
 
     execution = execute(scenario, seed=seed, stop=stop)
     if not execution.finished:
         return None
-    return selection.take(Frames(execution.tables), Vocabulary.from_scenario(scenario))
+    manifest = {
+        "scenario": json.loads(scenario.resolved_json()),
+        "duration_ns": scenario.duration_ns,
+        "warmup_ns": scenario.warmup_ns,
+        "simulated_ns": execution.simulated_ns,
+        "seed": seed,
+    }
+    record = Record(Frames(execution.tables), manifest)
+    return selection.take(record, Vocabulary.from_scenario(scenario))

@@ -15,6 +15,8 @@ from headend.scenario.subjects import Vocabulary
 if TYPE_CHECKING:
     import polars as pl
 
+    from headend.results.record import Record
+
 #: Counts over a run, which add up over the members of a group; of all else the worst counts.
 _ADD_UP = {
     *(name for name, metric in FLOW_METRICS.items() if metric.adds_up),
@@ -42,7 +44,7 @@ class Named:
         """Refuse what a scenario has not got."""
         check_measures(self.quantities, vocabulary)
 
-    def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
+    def take(self, record: Record, vocabulary: Vocabulary) -> pl.DataFrame:
         """Take a row for each."""
         rows = []
         for name, text in self.quantities.items():
@@ -54,7 +56,7 @@ class Named:
                     "subject": first.subject if len(parts) == 1 else None,
                     "direction": first.direction if len(parts) == 1 else None,
                     "metric": text.removeprefix(f"{first.subject}.") if len(parts) == 1 else text,
-                    "value": add_worst(parts, tables),
+                    "value": add_worst(parts, record.tables),
                     "unit": BASE_UNITS[first.kind],
                 }
             )
@@ -81,18 +83,18 @@ class Everything:
         """Refuse what is named and a scenario has not got; of all else it takes what there is."""
         check_measures(self.besides, vocabulary)
 
-    def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
+    def take(self, record: Record, vocabulary: Vocabulary) -> pl.DataFrame:
         """Take a row for each figure that was measured."""
         import polars as pl
         import polars.selectors as cs
 
         dropped = cs.starts_with("discarded_")
-        flows = tables["flows"].filter(pl.col("carries") == "data")
+        flows = record.flows.filter(pl.col("carries") == "data")
         flows = flows.with_columns(discarded=pl.sum_horizontal(dropped))
-        queues = tables["queues"].with_columns(discarded=pl.sum_horizontal(dropped))
+        queues = record.queues.with_columns(discarded=pl.sum_horizontal(dropped))
         parts = [
             _unpivot(flows, ["flow", "direction"], FLOW_METRICS),
-            *_unpivot_measures(tables["measures"]),
+            *_unpivot_measures(record.measures),
             _unpivot(queues.drop("direction"), ["queue"], QUEUE_METRICS),
         ]
         rows = pl.concat([part for part in parts if part.height], how="diagonal_relaxed")
@@ -103,7 +105,7 @@ class Everything:
             return rows
         # A condition's call.mos.p5 is that of the worse direction; that row is upstream's.
         rows = rows.filter(~pl.col("measure").is_in(list(self.besides)))
-        return pl.concat([rows, Named(self.besides).take(tables, vocabulary)])
+        return pl.concat([rows, Named(self.besides).take(record, vocabulary)])
 
 
 def _unpivot(

@@ -24,6 +24,8 @@ from headend.study.definition import Study
 if TYPE_CHECKING:
     import polars as pl
 
+    from headend.results.record import Record
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -55,10 +57,11 @@ class Columns:
         for name, text in self.series.items():
             read_series(text, vocabulary, f"series.{name}")
 
-    def take(self, tables: Mapping[str, pl.DataFrame], vocabulary: Vocabulary) -> pl.DataFrame:
+    def take(self, record: Record, vocabulary: Vocabulary) -> pl.DataFrame:
         """Take the row from the tables of a run."""
         import polars as pl
 
+        tables = record.tables
         numbers = {
             name: add_up(parse_sum(text, vocabulary), tables)
             for name, text in self.measures.items()

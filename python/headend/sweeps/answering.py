@@ -42,8 +42,11 @@ def answer_sweep(conclusion: Conclusion) -> Answer:
     sweep = conclusion.sweep
     name = conclusion.main_axis.name
     measures = join_names(list(conclusion.measures))
+    wished = write_operators(sweep.criteria.describe())
     otherwise = (
-        f"Which {name} gives {write_operators(sweep.criteria.describe())}?"
+        _ask_given(conclusion)
+        if sweep.criteria and conclusion.is_given
+        else f"Which {name} gives {wished}?"
         if sweep.criteria
         else f"What does {name} change for {measures}?"
         if measures
@@ -51,6 +54,8 @@ def answer_sweep(conclusion: Conclusion) -> Answer:
     )
     if conclusion.is_open:
         sentences = [_describe_open(conclusion)]
+    elif sweep.criteria and conclusion.is_given:
+        sentences = _describe_given(conclusion)
     else:
         sentences = _describe_bests(conclusion) if sweep.criteria else _describe_shapes(conclusion)
     return Answer(
@@ -74,6 +79,81 @@ def _describe_open(conclusion: Conclusion) -> str:
     number = sum(standing is not Feasibility.MISSING for standing in standings)
     has = "has" if number == 1 else "have"
     return f"{number} of {write_count(len(standings), 'setting')} {has} results so far."
+
+
+# Sentences under a wish, where the main axis is given: nobody chooses a rate or a distance.
+
+
+def _ask_given(conclusion: Conclusion) -> str:
+    """Ask where the conditions hold, or else what the main axis changes for the objective."""
+    name, criteria = conclusion.main_axis.name, conclusion.criteria
+    if criteria.constraints:
+        verb = "does" if len(criteria.constraints) == 1 else "do"
+        return f"At which {name} {verb} {join_conditions(conclusion)} hold?"
+    return f"What does {name} change for {criteria.objective.text if criteria.objective else ''}?"
+
+
+def _describe_given(conclusion: Conclusion) -> list[str]:
+    """Say where the conditions hold, from where to where the objective is, and that it is given."""
+    if set(conclusion.standings.values()) == {Feasibility.MISSING}:
+        return ["No point of the sweep has a result."]
+    criteria, name = conclusion.criteria, conclusion.main_axis.name
+    told = []
+    if criteria.constraints:
+        told.append(_describe_where(conclusion))
+    if criteria.objective and (span := _describe_ends(conclusion)):
+        told.append(span)
+    told.append(f"{capitalise(name)} is given, not chosen: none is called the best.")
+    return [" ".join(told[:-1]), told[-1]]
+
+
+def _describe_where(conclusion: Conclusion) -> str:
+    """Say at which values of the main axis the conditions hold, and at which they do not."""
+    conditions, total = _describe_conditions(conclusion), len(conclusion.standings)
+    parts = {
+        standing: _list_places(conclusion, standing)
+        for standing in (Feasibility.HOLDS, Feasibility.UNDECIDED)
+    }
+    held = sum(one is Feasibility.HOLDS for one in conclusion.standings.values())
+    if held == total:
+        return f"{conditions} everywhere."
+    told = f"{conditions} nowhere"
+    if held:
+        told = f"{conditions} at {held} of {total} places, which the table names"
+        if _is_short(parts[Feasibility.HOLDS]):
+            told = f"{conditions} at {'; '.join(parts[Feasibility.HOLDS])}"
+    undecided = parts[Feasibility.UNDECIDED]
+    if undecided and _is_short(undecided):
+        return f"{told}; more seeds would decide it at {'; '.join(undecided)}."
+    return f"{told}."
+
+
+def _list_places(conclusion: Conclusion, standing: Feasibility) -> list[str]:
+    """List where settings have a standing: values of the main axis, with those of the others."""
+    grid, found = conclusion.grid, dict[str, list[str]]()
+    for line in grid.list_lines(conclusion.main):
+        own = [setting for setting in line if conclusion.standings[setting] is standing]
+        if own:
+            others = grid.name_place(line[0], [conclusion.main])
+            found.setdefault(join_settings(conclusion, own), []).append(others)
+    if not list_others(conclusion):
+        return list(found)
+    return [f"{label} with {join_labels(others)}" for label, others in found.items()]
+
+
+def _describe_ends(conclusion: Conclusion) -> str:
+    """Name the least and the most of the objective, and where that is; empty without values."""
+    objective, criteria = conclusion.objective, conclusion.criteria
+    if objective is None or criteria.objective is None or not objective.estimates:
+        return ""
+    means = {own: estimate.mean for own, estimate in objective.estimates.items()}
+    low, high = (pick(means, key=means.__getitem__) for pick in (min, max))
+    ends = [
+        f"{write_mean(objective, own)} at {conclusion.grid.name_place(own)}" for own in (low, high)
+    ]
+    if low == high or objective.is_tie(low, high):
+        return f"No difference in {criteria.objective.text} is beyond its interval and 5 %."
+    return f"{capitalise(criteria.objective.text)} is from {ends[0]} to {ends[1]}."
 
 
 # Sentences under a wish.

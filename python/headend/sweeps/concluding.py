@@ -88,6 +88,7 @@ def conclude(sweep: Sweep, table: pl.DataFrame) -> Conclusion:
         sweep=sweep,
         grid=grid,
         main=main,
+        is_given=not _is_chosen(sweep, main),
         measures=measures,
         knees=tuple(
             knee
@@ -106,9 +107,11 @@ def conclude(sweep: Sweep, table: pl.DataFrame) -> Conclusion:
     )
     if not criteria:
         return conclusion
+    # Nobody chooses what is given, so that nothing along it is best.
     bests = tuple(
         _find_best(conclusion, along, line)
         for along in free or [main]
+        if _is_chosen(sweep, along)
         for line in grid.list_lines(along)
     )
     concluded = replace(conclusion, bests=bests)

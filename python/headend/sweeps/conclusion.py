@@ -233,7 +233,8 @@ class Conclusion(Evaluation):
     measures
         The measures that are shown, by name.
     bests
-        The best setting of every line along every dimension; empty without criteria.
+        The best setting of every line along every dimension that is chosen; empty without
+        criteria.
     knees
         The curves along every dimension of numbers, of the measures that have a better end.
     shares
@@ -243,6 +244,8 @@ class Conclusion(Evaluation):
         The two most opposed measures; None where no two are opposed.
     overall
         The option that is best over all circumstances; None where none holds in all of them.
+    is_given
+        Whether the main dimension is given, as a rate or a distance is: then nothing is advised.
     is_open
         Whether the sweep was stopped before its end: then nothing is called best, and no curve or
         trade-off is described.
@@ -257,6 +260,7 @@ class Conclusion(Evaluation):
     shares: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     trade_off: TradeOff | None = None
     overall: RobustChoice | None = None
+    is_given: bool = False
     is_open: bool = False
 
     def leave_open(self) -> Conclusion:

@@ -176,7 +176,7 @@ def _explain_wished(conclusion: Conclusion) -> str:
             parts[-1] = f"Holds: {join_conditions(conclusion)}, by one seed"
         if Feasibility.UNDECIDED in conclusion.standings.values():
             parts.append("undecided: over a part of it")
-    if sweep.criteria.objective and not conclusion.is_open:
+    if sweep.criteria.objective and not (conclusion.is_open or conclusion.is_given):
         way = "most" if sweep.criteria.higher_is_better else "least"
         most = f"the {way} {sweep.criteria.objective.text} of its row"
         if any(best.ties for best in conclusion.list_bests(conclusion.main)):

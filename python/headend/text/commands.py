@@ -14,6 +14,8 @@ COMMANDS = MappingProxyType(
         " best.",
         "recommend": "Recommend a buffer, an AQM or low latency for service tiers, and write it to"
         " modems' files.",
+        "capacity": "Find how many homes a line's channels carry before too many people suffer from"
+        " sharing.",
         "study": "Reproduce published results: list the studies, show one, run one, or write a page"
         " of all.",
         "emulate": "Run a real program behind the line of a scenario, in real time, beside"

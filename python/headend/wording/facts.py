@@ -11,11 +11,12 @@ The sentences of a subject stand in one file: ``queue.py``, ``line.py``, ``low_l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from headend.analysis import facts
 from headend.analysis.facts import SHORTENING, Action, Fact, Remedy
-from headend.wording import emulation, line, low_latency, queue, transfers
+from headend.wording import emulation, line, low_latency, proposals, queue, transfers
 
 
 class Words(NamedTuple):
@@ -52,6 +53,7 @@ WORDS: dict[type, Words] = {
     facts.WaitsForGrants: Words(line.full_waits_for_grants, line.brief_waits_for_grants),
     facts.WaitsForChannel: Words(line.full_waits_for_channel, line.brief_waits_for_channel),
     facts.StandingQueue: Words(queue.full_standing, queue.brief_standing),
+    facts.TurnWait: Words(line.full_turn, line.brief_turn),
     facts.LossyQueue: Words(queue.full_losses, queue.brief_losses),
     facts.QueueAtTimes: Words(queue.full_at_times, queue.brief_at_times),
     facts.FullLine: Words(queue.full_full_line, queue.brief_full_line),
@@ -77,14 +79,25 @@ WORDS: dict[type, Words] = {
 }
 
 
-def describe_facts(found: Iterable[Fact]) -> list[str]:
-    """Write facts in full: the sentences of each, in their order."""
+def describe_facts(found: Iterable[Fact], *, are_tried: bool = False) -> list[str]:
+    """Write facts in full: the sentences of each, in their order.
+
+    Parameters
+    ----------
+    are_tried
+        Whether settings were tried, so that an answer says what they do: none is proposed here.
+    """
     sentences = []
     for fact in found:
         write = WORDS[type(fact)].full
-        text = write(fact) if write else []
+        text = write(_leave_settings(fact) if are_tried else fact) if write else []
         sentences += [text] if isinstance(text, str) else text
     return sentences
+
+
+def _leave_settings(fact: Fact) -> Fact:
+    """Give a fact whose remedies have no setting."""
+    return replace(fact, remedies=tuple(replace(remedy, path="") for remedy in fact.remedies))
 
 
 def summarize_facts(found: Iterable[Fact]) -> str:
@@ -105,8 +118,9 @@ ADVICE: dict[Action, Callable[[Any], str]] = {
         "No queue explains it: look at loss, the delay of the path and the offered rates."
     ),
     Action.MORE_CAPACITY: line.advise_on_channel,
-    Action.FLOW_QUEUES: lambda _: (
-        "A queue for each flow (fq_codel) protects those who send little."
+    Action.FLOW_QUEUES: lambda remedy: (
+        "A queue for each flow (fq_codel) may protect those who send little"
+        f"{proposals.end_untried(remedy)}."
     ),
     Action.LESS_LOAD: lambda _: (
         "More is sent than the line carries: look at the queue's limit and the offered rates."
@@ -118,6 +132,8 @@ ADVICE: dict[Action, Callable[[Any], str]] = {
     Action.FEWER_MODEMS: line.advise_on_contention,
     Action.THIN_ACKS: transfers.advise_on_acks,
     Action.RAISE_BURST: queue.advise_on_policer,
+    Action.SEPARATE_FLOWS: line.advise_on_hash,
+    Action.NEW_FLOWS_FIRST: line.advise_on_turn,
     Action.LEAVE_TUNNEL: transfers.advise_on_tunnel,
     Action.LOWER_RATE: transfers.advise_on_router,
     Action.MARK_PACKETS: low_latency.advise,

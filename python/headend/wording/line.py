@@ -7,6 +7,7 @@ from headend.analysis.causes import CauseGroup, Place
 from headend.analysis.collisions import MOST_FLOWS, Cost
 from headend.analysis.facts import Action, Remedy
 from headend.text.wording import join_names, list_names
+from headend.wording.proposals import end_untried
 from headend.wording.quantities import count, number, rate, share, time
 from headend.wording.queue import MOST_NAMED, full_remedy, name_queue
 
@@ -115,7 +116,8 @@ def brief_waits_for_channel(fact: facts.WaitsForChannel) -> str:
 
 def advise_on_channel(remedy: Remedy) -> str:
     """Say what gives everyone their rate, and what shortens the wait where senders slow down."""
-    wait = f"; an AQM shortens the wait: try `--set {remedy.setting}`" if remedy.setting else ""
+    untried = end_untried(remedy)
+    wait = f"; an AQM may shorten the wait{untried}" if untried else ""
     return f"Only more capacity or less load gives everyone their rate{wait}."
 
 
@@ -154,9 +156,9 @@ def full_waits_for_grants(fact: facts.WaitsForGrants) -> list[str]:
 def advise_on_contention(remedy: Remedy) -> str:
     """Say in one short sentence how to shorten the wait until a request succeeds."""
     if remedy.action is Action.MORE_OPPORTUNITIES:
-        return f"More request opportunities shorten that wait: try `--set {remedy.setting}`."
+        return f"More request opportunities may shorten that wait{end_untried(remedy)}."
     if remedy.action is Action.SHORTER_BACKOFF:
-        return f"A backoff that grows less shortens that wait: try `--set {remedy.setting}`."
+        return f"A backoff that grows less may shorten that wait{end_untried(remedy)}."
     return (
         "Fewer modems on the channel, or grants without requests (UGS), leave room for the others'"
         " requests."
@@ -203,12 +205,42 @@ def full_collisions(fact: facts.Collisions) -> list[str]:
     more = len(fact.meetings) - MOST_MEETINGS
     if more > 0:
         sentences.append(f"So it is in {more} more of its queues.")
-    if fact.key:
-        sentences.append(
-            "Another seed puts others together; with --set"
-            f" {fact.key}.{fact.discipline}.hash.isolation=perfect nobody meets."
-        )
+    if fact.remedies:
+        sentences.append(f"Another seed puts others together. {advise_on_hash(fact.remedies[0])}")
     return sentences
+
+
+def advise_on_hash(remedy: Remedy) -> str:
+    """Say what keeps flows apart that a hash puts together."""
+    return f"With a queue for each flow nobody meets{end_untried(remedy)}."
+
+
+def brief_turn(fact: facts.TurnWait) -> str:
+    """Say how much of its delay a flow waits for its turn, and what takes the rest."""
+    text = (
+        f"of {time(fact.total_ns)} {fact.flow} waits {time(fact.turn_ns)} for its turn among"
+        f" {fact.flows} flows in {name_queue(fact.queue)}"
+    )
+    rest = [f"packets wait {time(wait)} in {name}" for name, wait in fact.others.items()]
+    rest += [f"its path takes {time(fact.path_ns)}"] if fact.path_ns else []
+    return f"{text}, and {join_names(rest)}" if rest else text
+
+
+def full_turn(fact: facts.TurnWait) -> list[str]:
+    """Say what a turn is, and what may spare a flow its wait."""
+    text = brief_turn(fact)
+    return [
+        f"{text[0].upper()}{text[1:]}: {fact.queue.discipline} serves them one after the other, and"
+        " how long packets wait in the queues of others is not its wait.",
+        *map(advise_on_turn, fact.remedies),
+    ]
+
+
+def advise_on_turn(remedy: Remedy) -> str:
+    """Say what may spare a flow the wait for its turn."""
+    return (
+        f"A scheduler that serves new flows first ({remedy.value}) may help{end_untried(remedy)}."
+    )
 
 
 def brief_collisions(fact: facts.Collisions) -> str:

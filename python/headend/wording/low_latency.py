@@ -7,6 +7,7 @@ from headend.analysis.facts import Action, Remedy
 from headend.analysis.low_latency import Aggregate, AggregateFlow
 from headend.analysis.sanctions import NON_QUEUE_BUILDING
 from headend.text.wording import join_names, list_names
+from headend.wording.proposals import end_untried
 from headend.wording.quantities import count, number, rate, share, time
 
 #: Flows that a sentence names at most.
@@ -151,9 +152,10 @@ def full_more(fact: facts.MoreSanctions) -> str:
 def advise(remedy: Remedy) -> str:
     """Say in a sentence what to change for a flow that low latency serves badly."""
     if remedy.action is Action.RAISE_THRESHOLD:
-        tries = f" (`--set {remedy.path}=…`)" if remedy.path else ""
+        untried = end_untried(remedy, any_value=True)
         return (
-            f"Smaller bursts, or a higher score threshold{tries}, keep it in the low-latency queue."
+            f"Smaller bursts, or a higher score threshold{untried}, may keep it in the low-latency"
+            " queue."
         )
     if remedy.action is Action.USE_CLASSIC:
         return (
@@ -162,7 +164,7 @@ def advise(remedy: Remedy) -> str:
         )
     return (
         f"Marked as traffic that builds no queue, {remedy.subject}'s packets use the low-latency"
-        f" queue: try `--set {remedy.setting}`."
+        f" queue{end_untried(remedy)}."
     )
 
 

@@ -12,6 +12,7 @@ from headend.analysis.queue_state import QueueState
 from headend.analysis.queues import LOSSY_SHARE
 from headend.engine.description import describe, find_queue
 from headend.text.wording import list_names
+from headend.wording.proposals import end_untried
 from headend.wording.quantities import count, share, time
 
 #: Flows that a sentence names at most.
@@ -91,7 +92,7 @@ def full_losses(fact: facts.LossyQueue) -> list[str]:
         f" {reason.look_of_tcp}."
     )
     remark = (
-        " Other flows in this queue lose packets too: a queue for each flow (fq_codel) protects"
+        " Other flows in this queue lose packets too: a queue for each flow (fq_codel) may protect"
         " those that send little."
     )
     return [text + remark if fact.is_felt else text]
@@ -197,8 +198,8 @@ def full_throttled(fact: facts.ThrottledSenders) -> str:
         when = "after its" if queue.discarded == 1 else "after each of its"
         return (
             f"{text}: with room for {time(queue.room_ns)} where a round trip takes"
-            f" {time(senders.rtt_ns)}, the queue runs empty {when} {lost}. A larger limit fills the"
-            " line."
+            f" {time(senders.rtt_ns)}, the queue runs empty {when} {lost}. A larger limit may fill"
+            " the line."
         )
     action = "marked" if queue.marked > queue.by_law else "dropped"
     packets = count(max(queue.marked, queue.by_law), "packet")
@@ -208,7 +209,8 @@ def full_throttled(fact: facts.ThrottledSenders) -> str:
     )
     return (
         f"{text}: its law ({queue.discipline}) {action} {packets}, too early for this"
-        f" line.{waits if senders.asks_for_grants else ''} A higher target or threshold fills it."
+        f" line.{waits if senders.asks_for_grants else ''} A higher target or threshold may fill"
+        " it."
     )
 
 
@@ -256,20 +258,19 @@ def full_remedy(remedy: Remedy) -> str:
     """Say what shortens a queue, and what its law did."""
     queue, action = remedy.queue, remedy.action
     assert queue is not None
-    tries = f"; --set {remedy.path}=… tries one." if remedy.path else "."
-    law = queue.discipline
+    untried, law = end_untried(remedy, any_value=True), queue.discipline
     if action is Action.CHOOSE_LAW:
-        tries = f"; --set {remedy.setting} tries one." if remedy.setting else "."
-        return f"A smaller limit, or an AQM for the queues in it, shortens that{tries}"
+        untried = end_untried(remedy)
+        return f"A smaller limit, or an AQM for the queues in it, may shorten that{untried}."
     if action is Action.ADD_AQM:
-        return f"{_name_bound(remedy)} or an AQM{remedy.aqm_tlv} shortens it{tries}"
+        return f"{_name_bound(remedy)} or an AQM{remedy.aqm_tlv} may shorten it{untried}."
     if action is Action.WAKE_AQM:
         longest = (queue.room_ns or 0.0) * (queue.filled_ratio or 0.0)
         return (
             "Its AQM (docsis_pie) never woke: it drops nothing while less than a third of its"
             f" buffer is filled (RFC 8034), and of the {time(queue.room_ns)} that this one holds"
             f" {time(longest)} were the most. A smaller buffer{remedy.buffer_tlv} wakes it"
-            f" sooner{tries}"
+            f" sooner{untried}."
         )
     if action is Action.CHECK_AQM:
         lost = (
@@ -295,7 +296,7 @@ def full_remedy(remedy: Remedy) -> str:
         return text
     return (
         f"{text} It holds {time(queue.room_ns)} at most; a smaller limit{remedy.buffer_tlv}"
-        f" shortens the worst{tries}"
+        f" may shorten the worst{untried}."
     )
 
 
@@ -303,26 +304,26 @@ def brief_remedy(remedy: Remedy) -> str:
     """Say in one short sentence how to shorten a queue."""
     assert remedy.queue is not None
     action, law = remedy.action, remedy.queue.discipline
-    tries = f": try `--set {remedy.setting}`" if remedy.setting else ""
+    untried, name = end_untried(remedy), f"The AQM of {remedy.queue.queue} ({law})"
     if action is Action.ADD_AQM:
-        return f"{_name_bound(remedy)} or an AQM{remedy.aqm_tlv} shortens the queue{tries}."
+        return f"{_name_bound(remedy)} or an AQM{remedy.aqm_tlv} may help{untried}."
     if action is Action.CHOOSE_LAW:
-        return f"A smaller limit, or an AQM for the queues in it, shortens it{tries}."
+        return f"A smaller limit, or an AQM for the queues in it, may help{untried}."
     if action is Action.WAKE_AQM:
         return (
-            f"Its AQM ({law}) never woke: less than a third of its buffer was filled; a smaller"
+            f"{name} never woke: less than a third of its buffer was filled; a smaller"
             f" buffer{remedy.buffer_tlv} wakes it sooner."
         )
     if action is Action.CHECK_AQM:
-        return f"Its AQM ({law}) dropped nothing: its parameters allow this delay."
+        return f"{name} dropped nothing: its parameters allow this delay."
     if action is Action.SLOW_SENDERS:
-        return f"Its AQM ({law}) cannot shorten it: its senders do not slow down."
+        return f"{name} cannot shorten the queue: its senders do not slow down."
     if action is Action.LOWER_LIMIT:
         return (
-            f"New transfers fill it before its AQM ({law}) slows them down; a smaller"
-            f" limit{remedy.buffer_tlv} shortens the worst."
+            f"New transfers fill {remedy.queue.queue} before its AQM ({law}) slows them down; a"
+            f" smaller limit{remedy.buffer_tlv} may shorten the worst."
         )
-    return f"Its AQM ({law}) acts too late, or its parameters allow this delay."
+    return f"{name} acts too late, or its parameters allow this delay."
 
 
 def _name_bound(remedy: Remedy) -> str:

@@ -22,6 +22,7 @@ from headend.wording.facts import advise, describe_facts, summarize_facts
 from headend.wording.flows import describe_experience
 from headend.wording.quantities import rate, share, time
 from headend.wording.table import Cell, Row, Table, make_matrix
+from headend.wording.transfers import tell_beside
 from headend.wording.trials import advise_as_tried
 
 if TYPE_CHECKING:
@@ -107,6 +108,8 @@ def _write_sentences(
     reason = summarize_facts(diagnosis.causes)
     if suffering:
         first = _fit(lambda most: _describe_suffering(suffering, judged, homes, most), reason)
+        if diagnosis.beside:
+            first = f"{first} {capitalise(tell_beside(diagnosis.beside))}."
         return first, advice or _describe_well(judged, suffering)
     if short := [group for group in groups if group.lacking_ns]:
         return _fit(lambda most: _describe_unjudged(short, judged, most), reason), ""

@@ -11,11 +11,15 @@ from headend.analysis.facts import Remedy
 from headend.analysis.queues import LOSSY_SHARE
 from headend.analysis.transfer_limits import Limit, TransferLimit
 from headend.text.wording import join_names, list_names
+from headend.wording.proposals import end_untried
 from headend.wording.quantities import rate, share, time
 from headend.wording.queue import MOST_NAMED, name_queue
 
 #: Transfers whose limits an answer names; one, where the text gets longer than so many characters.
 MOST_LIMITS, LONGEST = 2, 150
+
+#: What the limits are called that a host sets.
+WINDOWS = {Limit.RECEIVE_WINDOW: "receive window", Limit.SEND_BUFFER: "send buffer"}
 
 
 def brief_limits(fact: facts.LimitedTransfers) -> str:
@@ -30,8 +34,20 @@ def full_limits(fact: facts.LimitedTransfers) -> list[str]:
     return [f"What limits transfers: {'; '.join(map(_describe_limit, fact.limits))}."]
 
 
+def _name(limit: TransferLimit) -> str:
+    return f"each of {limit.count} {limit.flow}" if limit.count > 1 else limit.flow
+
+
+def _name_line(limit: TransferLimit) -> str:
+    """Name what is full on a transfer's way: a queue with its rate, or a channel."""
+    if limit.line is None:
+        return "a full line"
+    rated = f" ({rate(limit.line.rate_bps)})" if limit.line.rate_bps else ""
+    return f"{limit.line.name}{rated}" if rated else f"the full {limit.line.name}"
+
+
 def _describe_limit(limit: TransferLimit) -> str:
-    who = f"each of {limit.count} {limit.flow}" if limit.count > 1 else limit.flow
+    who = _name(limit)
     if limit.kind is Limit.APPLICATION:
         return f"{who} has no more to send {share(round(limit.ratio, 2))} of the time"
     if limit.kind is Limit.PATH_LOSS:
@@ -43,11 +59,11 @@ def _describe_limit(limit: TransferLimit) -> str:
             f" {rate(limit.allowed_bps)} with that"
         )
     if limit.kind is Limit.LINE:
-        return f"{who} has its share of a full line"
+        return f"{who} has its share of {_name_line(limit)}"
     if limit.kind is Limit.ACKNOWLEDGEMENTS:
         back = "up" if limit.direction == "down" else "down"
         return f"{who} gets what its acknowledgements allow, which share the full way {back}"
-    name = "receive window" if limit.kind is Limit.RECEIVE_WINDOW else "send buffer"
+    name = WINDOWS[limit.kind]
     if limit.allowed_bps is None:
         return f"the {name} limits {who}"
     text = (
@@ -81,6 +97,35 @@ def brief_controls(fact: facts.UnequalControls) -> str:
     return f"their congestion controls differ: {names[0]} and {names[1]}"
 
 
+def tell_beside(fact: facts.LimitedTransfers | facts.UnequalControls) -> str:
+    """Say in one clause what limits a transfer while somebody else suffers."""
+    if isinstance(fact, facts.LimitedTransfers):
+        return _tell_limit(fact.limits[0])
+    most, least = fact.most, fact.least
+    got = f"{rate(least.goodput_bps)} beside {rate(most.goodput_bps)}"
+    if fact.flow_queue:
+        return brief_controls(fact)
+    if least.control.startswith("ledbat"):
+        return f"{least.flow} (LEDBAT) yields to {most.flow}, as it is meant to ({got})"
+    return (
+        f"{most.flow} ({most.control.upper()}) takes {rate(most.goodput_bps)} beside"
+        f" {rate(least.goodput_bps)} of {least.flow} ({least.control.upper()})"
+    )
+
+
+def _tell_limit(limit: TransferLimit) -> str:
+    """Say what limits a transfer in as few words as there are; `_describe_limit` says more."""
+    who = _name(limit)
+    if limit.kind is Limit.LINE:
+        return f"{who} is limited by {_name_line(limit)}"
+    if limit.kind is Limit.PATH_LOSS:
+        return f"losses of the path ({share(limit.lost_ratio)}) limit {who}"
+    if limit.kind is Limit.ACKNOWLEDGEMENTS or limit.allowed_bps is None:
+        return _describe_limit(limit)
+    name = WINDOWS[limit.kind]
+    return f"the {name} of {limit.window} limits {who} to {rate(limit.allowed_bps)}"
+
+
 def full_controls(fact: facts.UnequalControls) -> str:
     """Say the same with what each gets."""
     text = brief_controls(fact)
@@ -112,11 +157,12 @@ def full_acks(fact: facts.AcksFill) -> list[str]:
 
 def advise_on_acks(remedy: Remedy) -> str:
     """Say what helps where acknowledgements fill a queue: fewer of them, or more room."""
-    tries = f": try `--set {remedy.setting}`" if remedy.setting else ""
+    untried = end_untried(remedy)
     if remedy.path.endswith("ack_acceleration"):
-        return f"Thinning acknowledgements, or more rate that way, helps{tries}."
+        return f"Thinning acknowledgements, or more rate that way, may help{untried}."
     return (
-        f"Fewer acknowledgements (an ACK filter), more rate that way, or flow queues help{tries}."
+        "Fewer acknowledgements (an ACK filter), more rate that way, or flow queues may"
+        f" help{untried}."
     )
 
 
@@ -160,10 +206,9 @@ def brief_other_queue(fact: facts.OtherQueue) -> str:
 
 def advise_on_router(remedy: Remedy) -> str:
     """Say that a router's rate must be below the modem's."""
-    tries = f": try `--set {remedy.setting}`" if remedy.setting else ""
     return (
         "The router's rate must be below what the modem carries, so that packets wait in the"
-        f" router{tries}."
+        f" router{end_untried(remedy)}."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headend.analysis.trials import Trial, choose_trial, list_felt
+from headend.analysis.trials import FlowChange, Trial, choose_trial, list_felt
 from headend.wording.quantities import share
 from headend.wording.table import Cell, Row, Table, make_matrix
 
@@ -27,12 +27,17 @@ def advise_as_tried(trials: Sequence[Trial]) -> str:
 
 def _describe(trial: Trial) -> str:
     felt = list(list_felt(trial)) or list(trial.changes)
-    texts = [f"{change.label} {_arrow(change.before, change.after)}" for change in felt]
-    text = ", ".join(texts[:MOST_CHANGES])
+    text = ", ".join(map(_describe_change, felt[:MOST_CHANGES]))
     if trial.transfers_ratio is None or abs(trial.transfers_ratio - 1) < FELT:
         return text
     sign = "+" if trial.transfers_ratio > 1 else "\N{MINUS SIGN}"
     return f"{text}; transfers {sign}{share(round(abs(trial.transfers_ratio - 1), 2))}"
+
+
+def _describe_change(change: FlowChange) -> str:
+    text = f"{change.label} {_arrow(change.before, change.after)}"
+    # Who reads of a shorter wait must not take it for a short one.
+    return f"{text}, still {change.word}" if change.is_relieved else text
 
 
 def _arrow(before: str, after: str) -> str:

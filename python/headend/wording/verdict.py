@@ -13,6 +13,7 @@ from headend.analysis.flow_groups import FlowGroup, pair_groups
 from headend.analysis.grading import ORDER
 from headend.analysis.quality import FlowQuality, judge_flows
 from headend.analysis.queue_state import QueueState, does_harm
+from headend.analysis.trials import read_trials
 from headend.results.record import Record, cached_on_record
 from headend.scenario.groups import name_group
 from headend.text.wording import join_names, list_names
@@ -35,6 +36,8 @@ class RunVerdict:
         The queue that did the harm, or the bottleneck that the scenario names.
     channels
         The channels that were full.
+    are_tried
+        Whether settings were tried for those who suffer; what they do stands in the answer.
     """
 
     findings: list[FlowQuality]
@@ -42,11 +45,12 @@ class RunVerdict:
     queue: QueueState | None
     channels: list[ChannelState]
     diagnosis: Diagnosis
+    are_tried: bool
 
     @property
     def notes(self) -> list[str]:
         """What is wrong, in sentences: what the answer and the table of people leave out."""
-        return describe_facts(self.diagnosis.facts)
+        return describe_facts(self.diagnosis.facts, are_tried=self.are_tried)
 
     @property
     def paragraph(self) -> str:
@@ -69,7 +73,12 @@ def judge(record: Record) -> RunVerdict:
     case = open_case(record)
     findings = sorted(judge_flows(record), key=lambda finding: -ORDER.index(finding.grade))
     return RunVerdict(
-        findings, list(case.groups), case.queue, list(case.channels), diagnose(record)
+        findings,
+        list(case.groups),
+        case.queue,
+        list(case.channels),
+        diagnose(record),
+        bool(read_trials(record)),
     )
 
 

@@ -1,0 +1,167 @@
+"""The result: the share of people who suffer with each number of homes, its folder and page."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headend.analysis.summary import summarise_means
+from headend.capacity.findings import Findings
+from headend.capacity.request import Request
+from headend.capacity.sentences import answer_capacity
+from headend.design.design import Design, make_settings
+from headend.design.factor import Factor
+from headend.errors import InputError
+from headend.pages.notebook import Presented
+from headend.results.experiment import Experiment, check_fit, open_experiment, read_experiment
+from headend.results.folder import MANIFEST
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from headend.figures import Figure
+    from headend.wording.answer import Answer
+
+
+@dataclass(frozen=True, repr=False)
+class Capacity(Experiment, Presented):
+    """How many homes suit: ``crossing`` by the mean, ``sure`` over the whole interval.
+
+    Parameters
+    ----------
+    given_name, given_title
+        Of the scenario.
+    asked
+        What was asked, as the request gives it.
+    seeds
+        Those of every number.
+    numbers
+        The numbers of homes that were tried, in that order.
+    """
+
+    kind = "capacity"
+
+    given_name: str
+    given_title: str
+    asked: Mapping[str, Any]
+    seeds: tuple[int, ...]
+    numbers: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        """Say how many homes suit."""
+        state = "" if self.complete else ", not run to its end"
+        return f"<Capacity {self.name!r}: {self.crossing[0]} homes{state}>"
+
+    @property
+    def name(self) -> str:
+        """What the scenario is called."""
+        return self.given_name
+
+    @property
+    def title(self) -> str:
+        """The scenario's title, or nothing."""
+        return self.given_title
+
+    @functools.cached_property
+    def design(self) -> Design:
+        """The numbers of homes, one by one."""
+        labels = tuple(dict.fromkeys(self.numbers))
+        factor = Factor("homes", "homes", labels, labels, "given")
+        rows = [(number,) for number in self.numbers]
+        return Design(((factor,),), self.seeds, settings=make_settings(rows))
+
+    @functools.cached_property
+    def summary(self) -> pl.DataFrame:
+        """Means over seeds with intervals."""
+        keys = ["setting", "homes", "measure", "subject", "direction", "metric", "unit"]
+        return summarise_means(self.table, keys)
+
+    @functools.cached_property
+    def findings(self) -> Findings:
+        """Who suffers from what with each number of homes."""
+        asked = self.asked
+        return Findings(
+            self.name,
+            self.table,
+            self.seeds,
+            self.numbers,
+            float(asked["share"]),
+            asked.get("fastest", {}),
+        )
+
+    @property
+    def crossing(self) -> tuple[int, int | None]:
+        """The largest number of homes that suits by the mean, and the next that does not."""
+        return self.findings.crossing
+
+    @property
+    def sure(self) -> int:
+        """The largest number of homes that suits over the whole interval."""
+        return self.findings.sure
+
+    @property
+    def answer(self) -> Answer:
+        """The answer with which a page or command begins."""
+        return answer_capacity(self.findings)
+
+    def draw_figures(self) -> list[Figure]:
+        """Draw the figures of its page."""
+        from headend.capacity.figure import draw_capacity
+
+        return draw_capacity(self.findings)
+
+    def present(self) -> tuple[Answer, list[Figure]]:
+        """Give the answer and all figures of its page."""
+        figures = self.draw_figures()
+        return self.answer.settle_why([figure.name for figure in figures]), figures
+
+    def describe(self) -> dict[str, Any]:
+        """Give what the manifest keeps besides the design."""
+        return {"asked": dict(self.asked), "numbers": list(self.numbers)}
+
+
+def choose_capacity_folder(name: str) -> Path:
+    """Give the folder of its results; another run goes on from what is there."""
+    return Path("results") / "capacity" / name
+
+
+def open_capacity_folder(folder: Path, request: Request, *, force: bool = False) -> None:
+    """Make the folder before anything is run; refuse the results of another scenario."""
+
+    def tell_apart(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
+        name = str(manifest.get("name", request.name))
+        return None if name == request.name else (f"of {name}", f"of {request.name}")
+
+    open_experiment(folder, Capacity.kind, tell_apart, force=force)
+
+
+def load_capacity(folder: str | Path) -> Capacity:
+    """Read a result back that was run to its end, without running anything.
+
+    Raises
+    ------
+    InputError
+        When it was not, when it is damaged, or when the folder holds something else.
+    """
+    folder = Path(folder)
+    manifest, table = read_experiment(folder, Capacity.kind)
+    try:
+        result = Capacity(
+            manifest["name"],
+            manifest["title"],
+            {**manifest["asked"], "share": float(manifest["asked"]["share"])},
+            tuple(manifest["design"]["seeds"]),
+            tuple(map(int, manifest["numbers"])),
+            table=table,
+            complete=True,
+            folder=folder,
+            notes=tuple(map(str, manifest.get("warnings", ()))),
+            points=tuple(map(str, manifest.get("points", ()))),
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{folder / MANIFEST}: damaged: {error}") from error
+    check_fit(result.design, table, folder)
+    return result
