@@ -16,7 +16,7 @@ use super::queue::{MTU, Queue};
 use super::raw::Raw;
 use crate::named::{Named, OrTable};
 use crate::qdisc::{QueueConfig, cake};
-use crate::queue::{Cells, FramingConfig, Keyword};
+use crate::queue::{FramingConfig, Keyword};
 use crate::time::Duration;
 use crate::units::{ByteCount, MaximumRate, Probability, Rate, RelativeRate};
 
@@ -205,11 +205,8 @@ fn direction(
         if cake.rate == MaximumRate::Unlimited {
             cake.rate = MaximumRate::Rate(rate);
         }
-        if cake.overhead.is_none() {
-            cake.overhead = Some(counted.overhead);
-            cake.mpu = counted.mpu;
-            cake.atm = counted.cells == Cells::Atm;
-            cake.ptm = counted.cells == Cells::Ptm;
+        if cake.framing == cake::Config::default().framing {
+            cake.framing = framing.clone();
         }
         own.queue = Named(QueueConfig::Cake(cake));
     } else {

@@ -16,7 +16,6 @@
 use super::acks::AckFilter;
 use super::hosts::{Ends, HostIsolation, Hosts, Seats, ends};
 use super::scaling::Scale;
-use super::sizes::Sizes;
 use crate::aqm::cobalt::{self, Cobalt};
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
@@ -24,7 +23,7 @@ use crate::packet::Packet;
 use crate::qdisc::hash::{self, FlowHash, Isolation, Owner, QueueOwners};
 use crate::qdisc::tournament::Tournament;
 use crate::qdisc::turns::{Turn, TurnTable, Turns};
-use crate::queue::{Backlog, BacklogLimit, Depth, LineView};
+use crate::queue::{Backlog, BacklogLimit, Depth, Framing, LineView};
 use crate::rng::Rng;
 use crate::trace::DropReason;
 use crate::units::Limit;
@@ -46,7 +45,7 @@ pub(super) struct Treatment {
     /// Whether queues see the addresses of hosts behind NAT.
     pub(super) nat: bool,
     pub(super) ack_filter: AckFilter,
-    pub(super) sizes: Sizes,
+    pub(super) framing: Framing,
 }
 
 /// The queue of a flow.
@@ -218,7 +217,7 @@ impl Flows {
             let before = queue.backlog.depth();
             let packet = (queue.law).next(least, &mut queue.backlog, line, cx, &mut lost);
             if let Some(sent) = &packet {
-                let parts = self.treatment.sizes.size_on_wire(sent.size) * PARTS;
+                let parts = self.treatment.framing.size_on_wire(sent.size) * PARTS;
                 queue.turn.deficit -= parts as i32;
             }
             self.count(number, before);

@@ -2,7 +2,7 @@
 //! and acknowledgement filter of a home router in one discipline.
 //!
 //! - A shaper spaces the packets at a rate just below that of the line, so that they wait here and
-//!   not in a modem ([`Pacer`]). It counts bytes as the line does ([`Sizes`]).
+//!   not in a modem ([`Pacer`]). It counts bytes as the line does ([`Framing`]).
 //! - *Tins* separate packets by their DSCP ([`Tins`]). A round robin with two weights serves them:
 //!   a tin below its threshold passes the others ([`RoundRobin`]).
 //! - In each tin, flows have queues of their own, served in turn, and flows that begin to send
@@ -26,7 +26,6 @@ mod hosts;
 mod round_robin;
 mod scaling;
 mod shaper;
-mod sizes;
 mod tins;
 
 pub use self::acks::AckFilter;
@@ -35,14 +34,14 @@ pub use self::hosts::HostIsolation;
 use self::round_robin::RoundRobin;
 use self::scaling::Scale;
 use self::shaper::Pacer;
-use self::sizes::Sizes;
 pub use self::tins::Tins;
 use super::flows::IN_TURN;
 use super::{Parameters, QueueDiscipline};
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
+use crate::named::OrTable;
 use crate::packet::Packet;
-use crate::queue::{Depth, Limited, LineView};
+use crate::queue::{Depth, Framing, FramingConfig, Keyword, Limited, LineView};
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
 use crate::units::{ByteCount, Limit, MaximumRate, Rate};
@@ -62,16 +61,9 @@ pub struct Config {
     /// Raising it up to the rate of what follows gives more throughput; above that, packets wait
     /// there.
     pub rate: MaximumRate,
-    /// Bytes that the rate counts for each packet besides its IP bytes, from -64 to 256. Default:
-    /// the 14 of an Ethernet header, which are what a Linux kernel counts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub overhead: Option<i16>,
-    /// The least bytes that the rate counts for a packet, from 0 to 256.
-    pub mpu: u16,
-    /// Whether the rate is that of ATM cells: 53 bytes for each 48 bytes of a packet, rounded up.
-    pub atm: bool,
-    /// Whether the rate is that of PTM frames: 65 bytes for each 64 bytes of a packet.
-    pub ptm: bool,
+    /// Which bytes of a packet the rate counts: a keyword of tc-cake(8), or a table. Default: what a
+    /// Linux kernel counts, the Ethernet header besides the IP packet.
+    pub framing: FramingConfig,
     /// The tins, and which DSCPs belong to which.
     pub tins: Tins,
     /// Which packets share a queue, and whose queues share the line evenly.
@@ -101,10 +93,7 @@ impl Default for Config {
         // tc-cake(8), except for `nat`: addresses in a scenario are those of the hosts.
         Self {
             rate: MaximumRate::Unlimited,
-            overhead: None,
-            mpu: 0,
-            atm: false,
-            ptm: false,
+            framing: OrTable::Plain(Keyword::Raw),
             tins: Tins::Diffserv3,
             isolation: HostIsolation::TripleIsolate,
             nat: true,
@@ -156,7 +145,7 @@ fn memory_of(packet: &Packet) -> u64 {
 /// CAKE before one line.
 #[derive(Debug)]
 pub struct Cake {
-    sizes: Sizes,
+    framing: Framing,
     /// The shaper; `None` without a rate.
     pacer: Option<Pacer>,
     charges_drops: bool,
@@ -176,7 +165,8 @@ impl Cake {
     ///
     /// A sentence about the first invalid parameter.
     pub fn new(config: &Config, mut rng: Rng) -> Result<Self, String> {
-        let sizes = Sizes::new(config.overhead, config.mpu, (config.atm, config.ptm))?;
+        let framing =
+            (config.framing.framing()).map_err(|(key, why)| format!("framing.{key}: {why}"))?;
         let shares = config.tins.shares();
         let rate = config.rate.limit();
         if config.rtt < Duration::from_micros(20) {
@@ -186,7 +176,7 @@ impl Cake {
             isolation: config.isolation,
             nat: config.nat,
             ack_filter: config.ack_filter,
-            sizes,
+            framing,
         };
         let mut tins = Vec::with_capacity(shares.len());
         let mut entries = Vec::with_capacity(shares.len());
@@ -201,7 +191,7 @@ impl Cake {
             entries.push((threshold, part as f64 / whole as f64));
         }
         Ok(Self {
-            sizes,
+            framing,
             pacer: rate.map(Pacer::new),
             charges_drops: config.ingress,
             tin_of: config.tins.table(),
@@ -221,7 +211,7 @@ impl Cake {
             let longest = lengths.max_by_key(|&(_, (_, bytes))| bytes);
             let (tin, (queue, _)) = longest.expect("there is at least one tin");
             let mut lost = Lost::default();
-            self.tins[tin].overflow(queue, line, cx, |packet| lost.count(packet, &self.sizes));
+            self.tins[tin].overflow(queue, line, cx, |packet| lost.count(packet, self.framing));
             self.settle(tin, lost, cx.now);
         }
     }
@@ -261,9 +251,9 @@ struct Lost {
 }
 
 impl Lost {
-    fn count(&mut self, packet: &Packet, sizes: &Sizes) {
+    fn count(&mut self, packet: &Packet, framing: Framing) {
         self.memory += memory_of(packet);
-        self.bytes += sizes.size_on_wire(packet.size);
+        self.bytes += framing.bytes(packet);
     }
 }
 
@@ -292,11 +282,12 @@ impl QueueDiscipline for Cake {
             let tins = &self.tins;
             let tin = (self.order).choose(cx.now, |tin| tins[tin].depth().packets > 0)?;
             let mut lost = Lost::default();
-            let packet = self.tins[tin].dequeue(line, cx, |packet| lost.count(packet, &self.sizes));
+            let packet =
+                self.tins[tin].dequeue(line, cx, |packet| lost.count(packet, self.framing));
             self.settle(tin, lost, cx.now);
             if let Some(sent) = &packet {
                 self.memory -= memory_of(sent);
-                self.charge(tin, self.sizes.size_on_wire(sent.size), cx.now);
+                self.charge(tin, self.framing.size_on_wire(sent.size), cx.now);
                 return packet;
             }
         }
@@ -358,6 +349,7 @@ mod tests {
     use super::*;
     use crate::flow::FlowId;
     use crate::packet::{Ecn, Flags};
+    use crate::queue::FramingTable;
     use crate::testing::Bench;
     use crate::trace::DropReason;
 
@@ -486,8 +478,7 @@ mod tests {
     #[test]
     fn the_rate_counts_what_the_framing_says() {
         let mut scene = Scene::new(&Config {
-            overhead: Some(44),
-            atm: true,
+            framing: OrTable::Plain(Keyword::Conservative),
             ..besteffort(8_000_000)
         });
         let flow = scene.bench.flow(0);
@@ -752,11 +743,14 @@ mod tests {
             ..Config::default()
         };
         assert!(refusal(&quick).contains("rtt"));
-        let both = Config {
-            atm: true,
-            ptm: true,
+        let tagged = FramingTable {
+            vlan_tags: 9,
+            ..FramingTable::default()
+        };
+        let tagged = Config {
+            framing: OrTable::Table(tagged),
             ..Config::default()
         };
-        assert!(refusal(&both).contains("atm"));
+        assert!(refusal(&tagged).contains("framing.vlan_tags"));
     }
 }
