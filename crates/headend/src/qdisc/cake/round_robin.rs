@@ -5,8 +5,8 @@
 //! marks too much gains nothing. No tin is held back: what others leave is used.
 //!
 //! tc-cake(8) describes the two weights, and compares with the threshold as the shaper does
-//! ([`Pacer`]; here it may save the time of one packet). Measured: where all tins are overloaded, each gets its threshold, and best effort
-//! the rest.
+//! ([`Pacer`]; here it may save the time of one packet). Measured: where all tins are overloaded,
+//! each gets its threshold, and best effort the rest.
 //!
 //! Choices: the priority weight is 1 up to best effort, and four times as much for each tin above
 //! it. The share is the threshold's. Turns are as short as possible: a tin that has sent owes its
