@@ -520,6 +520,7 @@ def test_every_key_by_another_name_leads_to_one_that_there_is() -> None:
         f"{link}.",
         f"{link}.up.",
         "link.NAME.docsis.",
+        f"{link}.up.policer.",
         f"{link}.up.queue.drop_tail.",
     )
     words = {"up", "down", "both"}
