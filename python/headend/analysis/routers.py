@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from headend.analysis.facts import Action, Remedy
 from headend.analysis.queue_state import QueueState
 from headend.engine.description import find_queue
@@ -27,15 +30,23 @@ def find_router(record: Record, queue: QueueState) -> Remedy | None:
         router = via[via.index(link) - 1]
         path = f"link.{router}.point_to_point.up"
         name = name_choice(find_value(scenario, f"{path}.queue"))
-        rate = find_value(scenario, f"{path}.rate")
-        if (
-            not name
-            or find_queue(name).governor in ("bound", "nothing")
-            or not isinstance(rate, str)
-        ):
+        limits = _list_limits(scenario, path, name)
+        if not name or find_queue(name).governor in ("bound", "nothing") or not limits:
             continue
+        lowest = min(limits, key=lambda key: limits[key])
         goal = ROUTER_SHARE * queue.rate_bps
-        if parse_quantity(rate, "rate").value > goal:
+        if limits[lowest] > goal:
             value = format_quantity(round(goal, -3), "rate").replace("\N{NO-BREAK SPACE}", " ")
-            return Remedy(Action.LOWER_RATE, router, f"{path}.rate", value, queue)
+            return Remedy(Action.LOWER_RATE, router, lowest, value, queue)
     return None
+
+
+def _list_limits(scenario: Mapping[str, Any], path: str, name: str) -> dict[str, float]:
+    """List what limits a direction of a plain link, in bit/s, by key: line, shaper, CAKE's rate."""
+    keys = (f"{path}.rate", f"{path}.shaper.rate", f"{path}.queue.{name}.rate")
+    rates = {key: find_value(scenario, key) for key in keys}
+    return {
+        key: parse_quantity(rate, "rate").value
+        for key, rate in rates.items()
+        if isinstance(rate, str) and rate != "unlimited"
+    }

@@ -26,7 +26,7 @@ GIVEN = frozenset(
 )  # fmt: skip
 
 #: A path with one of these keys before its last one is a choice, whatever its last key.
-CHOSEN = frozenset({"queue", "tcp", "congestion"})
+CHOSEN = frozenset({"queue", "tcp", "congestion", "router", "shaper"})
 
 #: Words of paths that are written in capitals.
 _ACRONYMS = {"rtt": "RTT", "mtu": "MTU", "ecn": "ECN", "mss": "MSS"}
