@@ -5,8 +5,12 @@
 //! own; for every other queue the link gets a token bucket with the burst that sqm-scripts give HTB,
 //! 1 ms at its rate, or one packet.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::value::StringDeserializer;
+use serde::de::{Deserialize, Deserializer, IntoDeserializer};
+use serde::{Serialize, Serializer};
 
 use super::error::ScenarioError;
 use super::host::Host;
@@ -35,12 +39,64 @@ const BURST: Duration = Duration::from_millis(1);
 /// What a line counts that says nothing.
 const IP: FramingConfig = OrTable::Plain(Keyword::Ip);
 
-/// A router: a queue alone, or a table.
-pub type RouterConfig = OrTable<Queue, Router>;
+/// A router: `"off"` or a queue alone, or a table.
+pub type RouterConfig = OrTable<NoneOrQueue, Router>;
+
+/// A router by one word: none, or one with this queue.
+#[derive(Debug, Clone, PartialEq)]
+pub enum NoneOrQueue {
+    /// No router (`"off"`), as without the key: for comparisons.
+    Off,
+    /// A router with this queue, and defaults for all else.
+    Queue(Queue),
+}
+
+const OFF: &str = "off";
+
+impl Serialize for NoneOrQueue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Off => OFF.serialize(serializer),
+            Self::Queue(queue) => queue.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for NoneOrQueue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == OFF {
+            return Ok(Self::Off);
+        }
+        let text: StringDeserializer<D::Error> = text.into_deserializer();
+        Queue::deserialize(text).map(Self::Queue)
+    }
+}
+
+impl JsonSchema for NoneOrQueue {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "NoneOrQueue".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = Queue::json_schema(generator);
+        let names = schema
+            .get_mut("anyOf")
+            .and_then(|forms| forms[0].get_mut("enum"));
+        if let Some(names) = names.and_then(|names| names.as_array_mut()) {
+            names.insert(0, OFF.into());
+        }
+        schema
+    }
+}
 
 /// A home's own router, between its hosts and the modem. It sends a little slower than the line,
 /// in both directions, so that packets wait in it and not in the modem or at the CMTS.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Router {
     /// The queue of either direction. `cake` gets the router's rate and framing, and `ingress`
@@ -82,8 +138,8 @@ impl Default for Router {
 /// Puts the router of a scenario in place as a link, and before the line on the way of its hosts.
 pub(super) fn expand(raw: &mut Raw, duration: Duration) -> Result<(), ScenarioError> {
     let router = match raw.router.take() {
-        None => return Ok(()),
-        Some(OrTable::Plain(queue)) => Router {
+        None | Some(OrTable::Plain(NoneOrQueue::Off)) => return Ok(()),
+        Some(OrTable::Plain(NoneOrQueue::Queue(queue))) => Router {
             queue,
             ..Router::default()
         },
@@ -290,6 +346,8 @@ mod tests {
         assert_eq!(found["host"]["home"]["via"], json!(["router", "cable"]));
         assert_eq!(found["flow"]["upload"]["host"], "home");
         assert_eq!(found.get("router"), None);
+        let without = read(LINE, &[("router", "off")]).expect("it makes sense");
+        assert_eq!(without, read(LINE, &[]).expect("it makes sense"));
     }
 
     #[test]
