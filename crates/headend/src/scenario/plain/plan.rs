@@ -34,7 +34,7 @@ pub(super) struct DirectionPlan {
 impl DirectionPlan {
     /// The nominal rate behind the queue.
     pub(super) fn nominal(&self) -> Rate {
-        drain(&self.schedule, self.shaper)
+        drain(&self.schedule, self.shaper, &self.queue)
     }
 }
 
@@ -79,7 +79,8 @@ fn plan_direction(
     let shaper = plan_limit("shaper", &mut direction.shaper)?;
     let Named(queue) = &direction.queue;
     let path_of_queue = format!("{path}.queue");
-    check_queue(&path_of_queue, queue, drain(&schedule, shaper), framing)?;
+    let rate = drain(&schedule, shaper, queue);
+    check_queue(&path_of_queue, queue, rate, framing)?;
     let is_steady = matches!(schedule, RateSchedule::Constant(_)) && shaper.is_none();
     if !(is_steady && is_omniscient(queue)) {
         refuse_foresight(&path_of_queue, queue)?;
@@ -94,10 +95,16 @@ fn plan_direction(
     })
 }
 
-/// The nominal rate at which a queue drains before a line of this rate and a shaper.
-fn drain(schedule: &RateSchedule, shaper: Option<Limits>) -> Rate {
+/// The nominal rate at which a queue drains before a line of this rate and a shaper; CAKE may have
+/// one of its own.
+fn drain(schedule: &RateSchedule, shaper: Option<Limits>, queue: &QueueConfig) -> Rate {
+    let own = match queue {
+        QueueConfig::Cake(cake) => cake.rate.limit(),
+        _ => None,
+    };
+    let shaper = shaper.and_then(|shaper| shaper.sustained);
     let line = schedule.nominal();
-    (shaper.and_then(|shaper| shaper.sustained)).map_or(line, |rate| line.min(rate))
+    own.into_iter().chain(shaper).fold(line, Rate::min)
 }
 
 /// Checks the buckets of a shaper or policer, and writes the depth of the second one out.
