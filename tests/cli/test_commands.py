@@ -578,9 +578,9 @@ def test_what_others_call_it_is_found() -> None:
     assert how == '  application = "video_call"'
     found = json.loads(call("find", "webrtc", "--json").stdout)
     assert found[0]["name"] == "video_call"
-    assert call("find", "cake").stdout.startswith("cake  not in headend\n  ")
+    assert call("find", "wfq").stdout.startswith("wfq  not in headend\n  ")
     for columns in ("", "40"):
-        lines = call("find", "--all", "cake", COLUMNS=columns).stdout.splitlines()
+        lines = call("find", "--all", "wfq", COLUMNS=columns).stdout.splitlines()
         assert lines == [line.rstrip() for line in lines]
     assert (
         call("find", "latency", "under", "load").stdout == call("find", "latency under load").stdout

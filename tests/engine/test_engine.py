@@ -288,7 +288,7 @@ def test_the_module_says_how_it_was_built() -> None:
 @pytest.mark.parametrize(
     ("value", "unknown", "meant"),
     [
-        ("cake", "cake", None),
+        ("pfrr", "pfrr", None),
         ("{ coddel = {} }", "coddel", "codel"),
         ("{ codel = { targt = '5 ms' } }", "targt", "target"),
     ],

@@ -135,7 +135,7 @@ def find(query: str) -> list[Finding]:
     --------
     >>> find("webrtc")[0].how
     'application = "video_call"'
-    >>> find("cake")[0].kind
+    >>> find("wfq")[0].kind
     'not in headend'
     >>> find("zyzzyva")
     []
@@ -238,8 +238,8 @@ def suggest_own_name(
     --------
     >>> suggest_own_name("webrtc", "application")
     '; headend calls it video_call'
-    >>> suggest_own_name("cake", "queue")
-    '; headend has no cake; the nearest are cobalt and fq_codel'
+    >>> suggest_own_name("wfq", "queue")
+    '; headend has no wfq; the nearest are drr, fq_codel and sfq'
     >>> suggest_own_name("ecn", "queue")
     '; the nearest queue is dualpi2'
     >>> suggest_own_name("codell", "queue", meant="codel"), suggest_own_name("zyzzyva", "queue")
