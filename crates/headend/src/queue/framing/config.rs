@@ -91,7 +91,7 @@ impl Keyword {
     /// What it counts: `tc-cake(8)`, in its section on overhead.
     pub const fn framing(self) -> Framing {
         let (overhead, mpu, cells) = match self {
-            Self::BridgedLlcsnap => (32, 0, Cells::Atm),
+            Self::BridgedLlcsnap | Self::PppoeVcmux => (32, 0, Cells::Atm),
             Self::BridgedPtm => (22, 0, Cells::Ptm),
             Self::BridgedVcmux => (24, 0, Cells::Atm),
             Self::Conservative => (48, 0, Cells::Atm),
@@ -104,7 +104,6 @@ impl Keyword {
             Self::PppoaVcmux => (10, 0, Cells::Atm),
             Self::PppoeLlcsnap => (40, 0, Cells::Atm),
             Self::PppoePtm => (30, 0, Cells::Ptm),
-            Self::PppoeVcmux => (32, 0, Cells::Atm),
             Self::Raw => (14, 0, Cells::None),
         };
         Framing {
