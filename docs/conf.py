@@ -30,6 +30,7 @@ CONTENTS: dict[str, list[str]] = {
     "How to": [
         "docs/howto/tier-buffer",
         "docs/howto/homes-per-channel",
+        "docs/howto/home-router",
         "docs/howto/modem-file",
         "docs/howto/buffer-unit",
         "docs/howto/low-latency",

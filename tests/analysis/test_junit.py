@@ -222,3 +222,17 @@ def test_the_recipe_for_continuous_integration_holds_what_it_promises() -> None:
         tomllib.loads(text), set={"link.line.point_to_point.up.queue": "drop_tail"}
     )
     assert not all(outcome.met for outcome in result.expectations)
+
+
+def test_a_strict_run_that_did_not_keep_time_is_an_error() -> None:
+    result = headend.run(LINE)
+    lateness: dict[str, Any] = {"frames": 9, "p50_ns": 1e6, "p99_ns": 8e7, "max_ns": 9e7, "stalls": 0}
+    lateness |= {"overruns": 0, "trustworthy": False, "why": "p99 is above the bound"}
+    result.manifest["emulation"] = {"kind": "emulated", "hosts": [], "lateness": lateness}
+    (suite,) = read(write_suites([result], is_strict=True))
+    (error,) = suite.iter("error")
+    assert error.attrib["type"] == "late"
+    assert "not trustworthy" in error.attrib["message"]
+    assert suite.attrib["errors"] == "1"
+    (suite,) = read(write_suites([result]))
+    assert suite.attrib["errors"] == "0"

@@ -27,7 +27,7 @@ def run(set: dict[str, Any], **tcp: Any) -> headend.Result:
 def read_goodput(result: headend.Result) -> float:
     """Give what the transfer gets, as a share of 10 Mbit/s."""
     (goodput,) = (row["goodput_bps"] for row in result.rows("flows") if row["direction"] == "up")
-    return goodput / 10e6
+    return float(goodput) / 10e6
 
 
 @pytest.mark.parametrize(

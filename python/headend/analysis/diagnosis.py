@@ -379,7 +379,14 @@ def find_main_causes(case: Case) -> Iterable[Fact]:
     if policed := find_policed(record, worst.flow if worst else ""):
         return [policed]
     if spells := find_spells(record):
-        return [facts.Spells(tuple(spells))]
+        causes = _find_queue_causes(case, queue) if worst else ()
+        return [*causes, facts.Spells(tuple(spells))]
+    return _find_queue_causes(case, queue)
+
+
+def _find_queue_causes(case: Case, queue: QueueState) -> Iterable[Fact]:
+    """Find what a queue did to the flow that suffers most; without one, describe the line."""
+    record, worst = case.record, case.worst
     if worst and (picture := _find_low_picture(record, worst, queue)):
         return [picture]
     if worst and (sanctioned := find_sanctioned(record, worst)):

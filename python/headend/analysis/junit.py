@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headend.analysis.lateness import is_trustworthy, write_lateness
 from headend.errors import InputError, describe_system, take_path
 from headend.results.folder import refuse_below_file, write_file
 from headend.text.quantity import format_quantity
@@ -72,7 +73,11 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def write_junit(
-    path: str | Path, results: Sequence[Record], *, unfinished: Sequence[str] = ()
+    path: str | Path,
+    results: Sequence[Record],
+    *,
+    unfinished: Sequence[str] = (),
+    is_strict: bool = False,
 ) -> Path:
     """Write expectations of runs as JUnit XML, which GitLab, GitHub's reporters and Jenkins read.
 
@@ -92,6 +97,8 @@ def write_junit(
         One run, or all of a comparison.
     unfinished
         Runs of a comparison that were not begun or not kept, by their names.
+    is_strict
+        Whether a run of real programs that is not trustworthy is an error.
 
     Raises
     ------
@@ -99,7 +106,7 @@ def write_junit(
         When the file cannot be written, or would take the place of one that is not of headend's.
     """
     path = take_path(path, "path")
-    content = write_suites(results, unfinished)
+    content = write_suites(results, unfinished, is_strict=is_strict)
     try:
         _refuse_foreign(path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -109,14 +116,16 @@ def write_junit(
     return path
 
 
-def write_suites(results: Sequence[Record], unfinished: Sequence[str] = ()) -> bytes:
+def write_suites(
+    results: Sequence[Record], unfinished: Sequence[str] = (), *, is_strict: bool = False
+) -> bytes:
     """Give the XML document of `write_junit`."""
     from xml.etree import ElementTree
 
     root = ElementTree.Element("testsuites", name="headend")
     names = _name_suites(results)
     for name, result in zip(names, results, strict=True):
-        root.append(_make_suite(name, result))
+        root.append(_make_suite(name, result, is_strict=is_strict))
     for name in unfinished:
         suite = ElementTree.SubElement(root, "testsuite", name=_clean(name))
         _add_properties(suite, {"interrupted": "not run"})
@@ -140,7 +149,7 @@ def _name_suites(results: Sequence[Record]) -> list[str]:
     ]
 
 
-def _make_suite(name: str, result: Record) -> Element:
+def _make_suite(name: str, result: Record, *, is_strict: bool) -> Element:
     from xml.etree import ElementTree
 
     name = _clean(name)
@@ -164,6 +173,9 @@ def _make_suite(name: str, result: Record) -> Element:
     _add_properties(suite, properties)
     if stopped and not result.expectations:
         _add_error(suite, name, stopped)
+    if is_strict and not is_trustworthy(result):
+        lateness = result.manifest["emulation"]["lateness"]
+        _add_error(suite, name, write_lateness(lateness), "trustworthy", "late")
     for outcome in result.expectations:
         if stopped:
             message = f"{stopped}; expected {outcome.expected}, so far {_describe_found(outcome)}"
@@ -181,13 +193,15 @@ def _make_suite(name: str, result: Record) -> Element:
     return suite
 
 
-def _add_error(suite: Element, name: str, message: str, case: str = "interrupted") -> None:
-    """Add a test case that neither passed nor failed, since its run did not come to its end."""
+def _add_error(
+    suite: Element, name: str, message: str, case: str = "interrupted", kind: str = "interrupted"
+) -> None:
+    """Add a test case that neither passed nor failed, since its run cannot be judged by."""
     from xml.etree import ElementTree
 
     added = ElementTree.SubElement(suite, "testcase", classname=name, name=_clean(case))
     message = _clean(message)
-    error = ElementTree.SubElement(added, "error", type="interrupted", message=message)
+    error = ElementTree.SubElement(added, "error", type=kind, message=message)
     error.text = message
 
 

@@ -62,7 +62,10 @@ def _describe_number(result: Findings, share: str) -> str:
         return f"{told} Both are sure."
     ends = [f"Up to {sure} is sure"] if sure else ["No number is sure"]
     ends += [f"from {failing} on it is surely too many"] if failing else []
-    return f"{told} {', and '.join(ends)} (95 % intervals, {len(result.seeds)} seeds)."
+    return (
+        f"{told} {', and '.join(ends)} (95 % intervals, {len(result.seeds)} seeds; more of them"
+        " narrow that)."
+    )
 
 
 def _write_share(result: Findings, homes: int) -> str:
@@ -83,9 +86,9 @@ def _describe_causes(result: Findings) -> str:
     first = max(groups, default=(0.0, ""))
     if worst and first[0] > 0:
         share = format_quantity(first[0], "ratio")
-        told = f"With {looked}, {first[1]} suffers first ({share}); the cause is {worst[0]}"
+        told = f"With {looked}, {first[1]} suffers most ({share}); the cause is {worst[0]}"
         told += f", then {worst[1]}. " if len(worst) > 1 else ". "
-    own = _mean(result, suits or looked, Cause.OWN)
+    own = _mean(result, looked, Cause.OWN)
     if own > 0:
         told += (
             f"Besides, {format_quantity(own, 'ratio')} suffer from transfers of their own home,"

@@ -235,7 +235,7 @@ def emulate(
     target = outputs.choose_folder(emulation.plan.loaded.name)
     with answer_on_messages():
         emulated = _emulate(emulation, programs, options, target, outputs, is_live=live)
-        failures = outputs.write_runs(emulated.result, [emulated.result])
+        failures = outputs.write_runs(emulated.result, [emulated.result], is_strict=strict)
         if emulated.unrecorded:
             line = f"{emulated.unrecorded}; the results are kept in {quote_path(target)}"
             failures.append(WriteFailure(line, ExitCode.BAD_INPUT))

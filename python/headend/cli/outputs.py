@@ -191,14 +191,18 @@ class OutputOptions:
         *,
         unfinished: Sequence[str] = (),
         is_stopped: bool = False,
+        is_strict: bool = False,
     ) -> list[WriteFailure]:
-        """Write files of one run that is kept, or of several side by side."""
+        """Write files of one run that is kept, or of several side by side.
+
+        Where it is strict, a run that did not keep time is an error.
+        """
         from headend.analysis.junit import write_junit
 
         assert kept.folder
 
         def write(path: Path) -> None:
-            write_junit(path, results, unfinished=unfinished)
+            write_junit(path, results, unfinished=unfinished, is_strict=is_strict)
 
         return self.write(kept.folder, kept, kept.report, write, is_stopped=is_stopped)
 
