@@ -226,7 +226,13 @@ def test_the_recipe_for_continuous_integration_holds_what_it_promises() -> None:
 
 def test_a_strict_run_that_did_not_keep_time_is_an_error() -> None:
     result = headend.run(LINE)
-    lateness: dict[str, Any] = {"frames": 9, "p50_ns": 1e6, "p99_ns": 8e7, "max_ns": 9e7, "stalls": 0}
+    lateness: dict[str, Any] = {
+        "frames": 9,
+        "p50_ns": 1e6,
+        "p99_ns": 8e7,
+        "max_ns": 9e7,
+        "stalls": 0,
+    }
     lateness |= {"overruns": 0, "trustworthy": False, "why": "p99 is above the bound"}
     result.manifest["emulation"] = {"kind": "emulated", "hosts": [], "lateness": lateness}
     (suite,) = read(write_suites([result], is_strict=True))
