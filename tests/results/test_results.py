@@ -197,7 +197,7 @@ def test_a_result_shows_itself_in_a_line(fake: Any, home_line: Path) -> None:
 
 def test_the_verdict_of_a_result_is_that_of_the_command(fake: Any, home_line: Path) -> None:
     result = headend.run(home_line)
-    answer = CliRunner().invoke(app, ["run", str(home_line), "--json"])
+    answer = CliRunner().invoke(app, ["run", str(home_line), "--no-advice", "--json"])
     assert json.loads(answer.stdout)["verdict"] == json.loads(json.dumps(result.verdict.to_dict()))
 
 

@@ -234,10 +234,9 @@ def full_policed(fact: facts.Policed) -> str:
 
 def advise_on_policer(remedy: Remedy) -> str:
     """Say that a larger burst or a queue lets TCP reach a policer's rate."""
-    tries = f": try `--set {remedy.setting}`" if remedy.setting else ""
     return (
-        "A burst of some round trips at its rate, or a shaper in its place, lets TCP reach it"
-        f"{tries}."
+        "A burst of some round trips at its rate, or a shaper in its place, may let TCP reach it"
+        f"{end_untried(remedy)}."
     )
 
 
