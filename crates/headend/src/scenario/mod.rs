@@ -72,6 +72,6 @@ pub use queue::Queue;
 pub use rate::VaryingRate;
 pub use raw::{FORMAT, Raw, Results};
 pub use reference::{reference, schema};
-pub use router::{Router, RouterConfig};
+pub use router::{NoneOrQueue, Router, RouterConfig};
 pub use span::{Selection, Several, Span};
 pub use times::StartRange;
