@@ -412,7 +412,7 @@ def test_bad_options_are_refused_in_one_line(fake: Any, home_line: Path, tmp_pat
 
 def test_a_command_or_option_that_is_not_there_is_told_what_there_is() -> None:
     assert 'scenarios lst"; did you mean "list"?' in call("scenarios", "lst").stderr
-    assert 'no command "headend foo"; there are applications, compare, ' in call("foo").stderr
+    assert 'no command "headend foo"; there are applications, capacity, ' in call("foo").stderr
     assert call("foo").exit_code == 2
     fails_with('headend run: no such option: --sedd; did you mean "--seed"?', "run", "--sedd")
     answer = call("run", "--bogus")

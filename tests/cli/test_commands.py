@@ -400,7 +400,7 @@ def test_expectations_are_written_as_junit_xml_whatever_the_exit_code(line: str)
 
 def test_a_scenario_that_does_not_run_leaves_no_junit_xml(line: str) -> None:
     assert call("run", line, "-q", "--junit", "j.xml").exit_code == 1
-    assert call("run", line, "--set", "queue=cake", "--junit", "j.xml").exit_code == 2
+    assert call("run", line, "--set", "queue=hfsc", "--junit", "j.xml").exit_code == 2
     assert not Path("j.xml").exists()  # of the run before
 
 
