@@ -24,6 +24,7 @@ from headend.comparison.comparison import (
     explain_board,
     gather_variants,
 )
+from headend.comparison.notes import warn_of_variants
 from headend.comparison.outcomes import judge_grid
 from headend.comparison.pooling import pool_histograms
 from headend.comparison.scores import ScoredMetric, mark_values, score_runs
@@ -686,3 +687,12 @@ def test_finished_runs_of_other_flows_or_links_are_warned_of(
     alike = save_run("alike", {"call": VOICE, "a": {**PING, "count": 3}})
     answer = call("compare", first, alike, "--out", "alike-too", "--json")
     assert json.loads(answer.stdout)["warnings"] == []
+
+
+def test_a_line_with_and_without_a_router_is_one_scenario() -> None:
+    line = {"cable": {"docsis": {"upstream": {"rate": "5 Mbit/s"}}}}
+    flows = {"ping": {"application": "ping"}}
+    scenario = {"duration": "3 s", "link": line, "flow": flows}
+    found = headend.compare(scenario, {"router": ["off", "cake"]})
+    assert not [note for note in warn_of_variants(found.variants) if "same links" in note]
+    assert found.answer.question.startswith("Which router suits ping")

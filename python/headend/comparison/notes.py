@@ -67,6 +67,10 @@ def _warn_of_kinds(variants: Sequence[Variant]) -> list[str]:
     ]
 
 
+#: The link that one key makes, ``router``: with it or without is a choice.
+CHOSEN_LINKS = frozenset({"router"})
+
+
 def describe_caveats_of(variants: Sequence[Variant]) -> tuple[str, ...]:
     """Say of which runs no number is to be believed, and why: a comparison's first sentences."""
     labels = _group(
@@ -87,7 +91,8 @@ def _warn_of_others(variants: Sequence[Variant]) -> list[str]:
     found = []
     for kind in ("flow", "link"):
         labels = _group(
-            (tuple(sorted(list_names_of(one.results[0], kind))), one.label) for one in variants
+            (tuple(sorted({*list_names_of(one.results[0], kind)} - CHOSEN_LINKS)), one.label)
+            for one in variants
         )
         if len(labels) > 1:
             common = set.intersection(*map(set, labels))
