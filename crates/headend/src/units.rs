@@ -28,7 +28,8 @@ pub struct Probability(pub f64);
 /// How much a queue may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// At most this many bytes: those of the framing on a plain link, MAC PDU bytes on a DOCSIS line.
+    /// At most this many bytes: those of the framing on a plain link, MAC PDU bytes on a DOCSIS
+    /// line.
     Bytes(ByteCount),
     /// At most this many packets.
     Packets(u64),

@@ -50,8 +50,8 @@ pub struct Raw {
     pub results: Results,
     /// Links by name.
     pub link: BTreeMap<String, Named<LinkConfig>>,
-    /// A home's own router before the modem: its queue (`"cake"`), `"off"`, or a table. It becomes a plain
-    /// link called `router`, through which all hosts reach the line. Default: none.
+    /// A home's own router before the modem: its queue (`"cake"`), `"off"`, or a table. It becomes
+    /// a plain link called `router`, through which all hosts reach the line. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub router: Option<RouterConfig>,
     /// Hosts by name. A flow that names none uses the customer's side of the only link, and a

@@ -98,7 +98,8 @@ fn limited() -> Example {
     let text = "up.framing = 'docsis'\nup.rate = '8 Mbit/s'\ndown.rate = '8 Mbit/s'\n\
                 up.shaper = { rate = '3 Mbit/s', burst = '6 kB', peak = '5 Mbit/s' }\n\
                 down.policer = { rate = '3 Mbit/s', burst = '6 kB' }";
-    // A packet of 1518 B takes 1.52 ms after its tokens. A burst that passes the policer takes 6 ms.
+    // A packet of 1518 B takes 1.52 ms after its tokens. A burst that passes the policer takes 6
+    // ms.
     let limit = |micros| Bound {
         jitter: Duration::from_micros(micros),
         ..bound(3, 6_000)

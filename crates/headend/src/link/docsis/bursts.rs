@@ -1,7 +1,8 @@
 //! Bursts (DOCSIS 1.0 to 2.0): one request is outstanding, for one burst of one or more packets.
 //!
 //! A burst is assembled when it is requested, from the bytes that the [token
-//! buckets](crate::link::token_bucket) have cleared by then. Its packets leave the queue at that time.
+//! buckets](crate::link::token_bucket) have cleared by then. Its packets leave the queue at that
+//! time.
 //!
 //! With fragmentation, a grant may be smaller than the burst. The CMTS then grants the rest in
 //! later MAPs. The CMTS delivers the packets of a burst when it has received the last fragment.

@@ -7,8 +7,8 @@
 //! unsolicited grant that is filled when its burst is prepared carries the packets that wait by
 //! then, also those that came after the MAP.
 //!
-//! The [token buckets](crate::link::token_bucket) clear bytes for requests, and only cleared bytes are
-//! sent. The part of a grant that results from rounding up to minislots therefore stays empty.
+//! The [token buckets](crate::link::token_bucket) clear bytes for requests, and only cleared bytes
+//! are sent. The part of a grant that results from rounding up to minislots therefore stays empty.
 
 use std::collections::VecDeque;
 

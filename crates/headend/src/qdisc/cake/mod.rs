@@ -61,8 +61,8 @@ pub struct Config {
     /// Raising it up to the rate of what follows gives more throughput; above that, packets wait
     /// there.
     pub rate: MaximumRate,
-    /// Which bytes of a packet the rate counts: a keyword of tc-cake(8), or a table. Default: what a
-    /// Linux kernel counts, the Ethernet header besides the IP packet.
+    /// Which bytes of a packet the rate counts: a keyword of tc-cake(8), or a table. Default: what
+    /// a Linux kernel counts, the Ethernet header besides the IP packet.
     pub framing: FramingConfig,
     /// The tins, and which DSCPs belong to which.
     pub tins: Tins,
