@@ -81,20 +81,25 @@ def brief_controls(fact: facts.UnequalControls) -> str:
     most, least = fact.most, fact.least
     for one, other in ((least, most), (most, least)):
         if one.control.startswith("ledbat"):
+            name = f"{one.flow} ({_name_ledbat(one.control)})"
             if fact.flow_queue:
                 return (
-                    f"behind {fact.flow_queue} {one.flow} (LEDBAT) does not yield: each flow has"
-                    " its turn, and it does not see how long others wait"
+                    f"behind {fact.flow_queue} {name} does not yield: each flow has its turn, and"
+                    " it does not see how long others wait"
                 )
             if one is least:
                 return (
-                    f"{one.flow} (LEDBAT) yields to {other.flow}, as it is meant to: it slows down"
-                    " while packets wait longer than its target"
+                    f"{name} yields to {other.flow}, as it is meant to: it slows down while packets"
+                    " wait longer than its target"
                 )
     names = f"{most.flow} ({most.control.upper()})", f"{least.flow} ({least.control.upper()})"
     if most.control.startswith("bbr"):
         return f"{names[0]} does not slow down for losses, and {names[1]} does"
     return f"their congestion controls differ: {names[0]} and {names[1]}"
+
+
+def _name_ledbat(control: str) -> str:
+    return "LEDBAT++" if control == "ledbat_plus_plus" else "LEDBAT"
 
 
 def tell_beside(fact: facts.LimitedTransfers | facts.UnequalControls) -> str:
@@ -106,7 +111,8 @@ def tell_beside(fact: facts.LimitedTransfers | facts.UnequalControls) -> str:
     if fact.flow_queue:
         return brief_controls(fact)
     if least.control.startswith("ledbat"):
-        return f"{least.flow} (LEDBAT) yields to {most.flow}, as it is meant to ({got})"
+        name = _name_ledbat(least.control)
+        return f"{least.flow} ({name}) yields to {most.flow}, as it is meant to ({got})"
     return (
         f"{most.flow} ({most.control.upper()}) takes {rate(most.goodput_bps)} beside"
         f" {rate(least.goodput_bps)} of {least.flow} ({least.control.upper()})"
