@@ -242,7 +242,9 @@ mod tests {
     fn more_hosts_than_ways_share_places_and_leave_none_behind() {
         let mut hosts = hosts(HostIsolation::DualSrchost);
         let seats: Vec<Seats> = (0..5000).map(|host| hosts.enter([host, 0])).collect();
-        seats.iter().for_each(|&seats| hosts.begin_bulk(seats));
+        for &seats in &seats {
+            hosts.begin_bulk(seats);
+        }
         assert!(hosts.load(seats[0]) > 1);
         for seats in seats {
             hosts.end_bulk(seats);

@@ -243,7 +243,7 @@ impl Cake {
 }
 
 /// What the control law or the limit has dropped in one call.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Lost {
     memory: u64,
     /// Bytes as the rate counts them.

@@ -54,13 +54,13 @@ pub(in crate::scenario) fn expand(raw: &mut Raw, duration: Duration) -> Result<(
     });
     let name = line.name.clone();
     let is_only = links.len() == 1;
-    let link = PointToPoint {
+    let router_link = PointToPoint {
         up: up?,
         down: Some(down?),
     };
     raw.link.insert(
         ROUTER.to_owned(),
-        Named(LinkConfig::PointToPoint(Box::new(link))),
+        Named(LinkConfig::PointToPoint(Box::new(router_link))),
     );
     for host in raw.host.values_mut() {
         if let Some(place) = host.via.iter().position(|hop| *hop == name) {
@@ -79,7 +79,7 @@ fn find_line<'a>(
     raw: &Raw,
     links: &'a [LinkPlan],
 ) -> Result<&'a LinkPlan, ScenarioError> {
-    let lines = || {
+    let candidates = || {
         links
             .iter()
             .filter(|link| !link.medium().has_hosts_as_customers())
@@ -87,14 +87,14 @@ fn find_line<'a>(
     let of_bottleneck = || (raw.bottleneck.as_deref()).and_then(|queue| queue.split('.').next());
     let named = router.link.as_deref().or_else(of_bottleneck);
     let found: Vec<&LinkPlan> = match named {
-        Some(name) => lines().filter(|link| link.name == name).collect(),
-        None => lines().collect(),
+        Some(name) => candidates().filter(|link| link.name == name).collect(),
+        None => candidates().collect(),
     };
     let [line] = found[..] else {
-        let names: Vec<&str> = lines().map(|link| link.name.as_str()).collect();
+        let known: Vec<&str> = candidates().map(|link| link.name.as_str()).collect();
         let why = format!(
             "expected one line that it stands before, of {}; found {}: name it with router.link",
-            names.join(", "),
+            known.join(", "),
             found.len()
         );
         return Err(ScenarioError::invalid(ROUTER, why));
@@ -123,7 +123,7 @@ fn nominal_rate(line: &LinkPlan, way: usize) -> Rate {
 fn framing_of(line: &LinkConfig) -> FramingConfig {
     match line {
         LinkConfig::Docsis(_) => OrTable::Plain(Keyword::Docsis),
-        LinkConfig::PointToPoint(link) => link.up.framing.clone().unwrap_or(IP),
+        LinkConfig::PointToPoint(plain) => plain.up.framing.clone().unwrap_or(IP),
         LinkConfig::Dot11b(_) => IP,
     }
 }
