@@ -66,14 +66,15 @@ def check_speed(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     text = f"{found.mean:.0%} with {rows['homes'][0]} homes (K = {rows['factor'][0]:.2f})"
     full = tabulate(points, demand).filter(pl.col("share") >= limits["least"])
     full = full.filter(pl.col("homes") != FREE)
-    most = full["homes"].max()
-    best = full.filter(pl.col("homes") == most)["factor"].max() if most else None
-    why = f"90 % or more is shown up to {most} homes, K = {best:.2f}" if most and best else ""
+    why = ""
+    if full.height:
+        most, best = full.sort("homes").select("homes", "factor").row(-1)
+        why = f"90 % or more is shown up to {most} homes, K = {best:.2f}"
     beside = pick(points, limits["factor"], "steady")
     if demand == "pages" and beside.height:
         why = (
             f"pages come in bursts: with steady streams of the same average it is"
-            f" {beside['share'].mean():.0%}"
+            f" {estimate_mean(beside['share'].to_list()).mean:.0%}"
         )
     return ClaimResult(text, found.verdict, why=why)
 
