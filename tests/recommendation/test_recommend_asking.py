@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from headend.cli.main import app
 from headend.errors import InputError
-from headend.recommendation.candidate import CHOOSABLE, Feature
+from headend.recommendation.candidate import CHOOSABLE, Feature, list_candidates
 from headend.recommendation.conditions import read_wish_of
 from headend.recommendation.experiment import run_request
 from headend.recommendation.people import KNOWN, ROUND_TRIP, list_demands, make_people
@@ -891,6 +891,26 @@ def test_a_modem_with_docsis_pie_as_it_is_measures_the_same_as_that_candidate(
     assert take("as it is").height > 0
     assert take("as it is").equals(take("AQM 10 ms"))
     assert not take("as it is").equals(take("AQM 20 ms"))
+
+
+def test_a_modems_file_is_compared_with_today_as_delivered_and_aqm_off(
+    folder: Path, as_it_is: Recommendation
+) -> None:
+    (tier,) = read_request([folder / "pie.cm"], may_set=("buffer-control",)).tiers
+    tried = list_candidates(tier, (Feature.BUFFER_CONTROL,))
+    compared = [own for own in tried if own.feature is not Feature.BUFFER_CONTROL]
+    assert [(own.label, own.is_settable) for own in compared] == [
+        ("as it is", True),
+        ("as delivered: DOCSIS-PIE, 250 ms", False),
+        ("no AQM, 250 ms", False),
+    ]
+    (decision,) = as_it_is.decisions
+    labels = {own: decision.find(number).label for own, number in decision.baselines.items()}
+    # With DOCSIS-PIE in the file, today is what a modem has as delivered, and is told once.
+    assert labels[Feature.TODAY] == "as it is"
+    assert Feature.DELIVERED not in labels
+    assert decision.delivered
+    assert decision.find(decision.delivered).label == "AQM 10 ms"
 
 
 def test_a_request_that_was_kept_as_json_measures_the_same(as_it_is: Recommendation) -> None:

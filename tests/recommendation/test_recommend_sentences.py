@@ -191,6 +191,14 @@ def test_a_modem_as_delivered_is_what_its_generation_has() -> None:
     assert (delivered.feature, delivered.upstream) == (Feature.DELIVERED, {})
 
 
+def test_results_of_before_have_a_modem_as_delivered_under_its_own_feature() -> None:
+    tier = make_tier(5e6)
+    old = list_candidates(replace(tier, link={**tier.link, "preset": "docsis30"}), CHOOSABLE)
+    (delivered,) = [own for own in old if not own.is_settable]
+    assert Candidate.from_dict(delivered.to_dict()) == delivered
+    assert Candidate.from_dict({**delivered.to_dict(), "feature": "today"}) == delivered
+
+
 def test_where_nothing_holds_the_nearest_is_named_with_what_it_misses() -> None:
     decision = make(lambda label, _: 3.5 if label == "buffer 24 KiB" else 2.0, lambda _, __: 4e6)
 
