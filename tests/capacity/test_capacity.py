@@ -142,7 +142,7 @@ def test_shares_that_are_none(text: str) -> None:
 
 
 #: A street that is full from some twenty homes on: 38 Mbit/s for films of 2 Mbit/s.
-SMALL = {
+SMALL: dict[str, Any] = {
     "title": "A small street",
     "duration": "6 s",
     "warmup": "1 s",
@@ -213,3 +213,19 @@ def test_the_sure_number_is_below_the_crossing(tmp_path: Path) -> None:
     found = headend.find_capacity(SMALL, seeds=2, suffering="50 %", out=tmp_path / "half")
     assert found.sure <= found.crossing[0]
     assert found.findings.failing is None or found.findings.failing > found.crossing[0]
+
+
+def test_a_group_has_one_name_also_where_it_is_small() -> None:
+    few = {**SMALL["link"]["cable"]["docsis"], "modem": {"home": {"count": 2}}}
+    scenario = {**SMALL, "link": {"cable": {"docsis": few}}}
+    found = headend.find_capacity(scenario, seeds=1)
+    assert found.findings.groups == ["film"]
+
+
+def test_where_nothing_suits_the_least_number_is_named() -> None:
+    # Each home has two films of 30 Mbit/s, and the channel carries 38.
+    film = {**SMALL["flow"]["film"], "count": 2}
+    film["application"] = {"cbr": {"rate": "30 Mbit/s", "size": "1400 B"}}
+    found = headend.find_capacity({**SMALL, "flow": {"film": film}}, seeds=1)
+    assert found.crossing == (0, 1)
+    assert found.answer.sentences[0] == "Not even 1 home: more than 5 % of people suffer."

@@ -15,6 +15,7 @@ from enum import StrEnum
 
 from headend.analysis.criteria import Condition, Criteria
 from headend.analysis.estimate import Estimate
+from headend.analysis.grading import Grade
 from headend.analysis.measures import MeasureValues
 
 
@@ -26,6 +27,16 @@ class Feasibility(StrEnum):
     FAILS = "fails"
     #: No point of it has a result.
     MISSING = "missing"
+
+    @property
+    def grade(self) -> Grade:
+        """The grade whose colour it has in tables."""
+        return {
+            Feasibility.HOLDS: Grade.GOOD,
+            Feasibility.UNDECIDED: Grade.FAIR,
+            Feasibility.FAILS: Grade.BAD,
+            Feasibility.MISSING: Grade.NONE,
+        }[self]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from headend.analysis.causes import DelayCause, Place, list_flow_causes
 from headend.analysis.grading import Grade
 from headend.analysis.quality import judge_flows
 from headend.running.measuring import make_frame
-from headend.scenario.groups import find_groups, name_group
+from headend.scenario.groups import name_group
 from headend.scenario.subjects import Vocabulary
 
 if TYPE_CHECKING:
@@ -56,13 +56,17 @@ _WORDS = {
 }
 
 
+#: The causes that fewer homes would help.
+SHARED = tuple(cause for cause in Cause if cause.is_shared)
+
+
 @dataclass(frozen=True)
 class Suffering:
     """Counts people by group and cause, and measures the channels that homes share."""
 
     def describe(self) -> str:
         """Give a text that is the same for equal selections."""
-        return "suffering"
+        return "suffering by group"
 
     def check(self, vocabulary: Vocabulary) -> None:
         """Refuse nothing: every scenario has people or has not."""
@@ -75,8 +79,8 @@ class Suffering:
 def _count_people(record: Record) -> Iterator[dict[str, Any]]:
     """Count the judged people of each group, and those who suffer, by cause."""
     judged = [own.flow for own in judge_flows(record) if own.grade is not Grade.NONE]
-    groups = find_groups(judged)
-    names = {flow: name_group(flow) if flow in groups else flow for flow in judged}
+    # Also of a few: the same people have the same name with any number of homes.
+    names = {flow: name_group(flow) or flow for flow in judged}
     suffering: Counter[tuple[str, Cause]] = Counter()
     for finding, cause in list_flow_causes(record):
         if finding.flow in names:

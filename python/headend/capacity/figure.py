@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from headend.capacity.counting import Cause
-from headend.capacity.sentences import SHARED, list_found
+from headend.capacity.counting import SHARED, Cause
+from headend.capacity.sentences import list_found
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.placing import mark_among

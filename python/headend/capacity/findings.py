@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headend.analysis.estimate import Estimate, estimate_mean
-from headend.capacity.counting import CAPACITY, JUDGED, USED, Cause
+from headend.capacity.counting import CAPACITY, JUDGED, SHARED, USED, Cause
 from headend.capacity.search import Trial, find_crossing, find_failing, find_sure
 
 if TYPE_CHECKING:
@@ -101,8 +101,7 @@ class Findings:
     @functools.cached_property
     def trials(self) -> dict[int, Trial]:
         """What came of each number of homes."""
-        shared = [cause for cause in Cause if cause.is_shared]
-        return {number: Trial(self.estimate(number, *shared), self.most) for number in self.numbers}
+        return {number: Trial(self.estimate(number, *SHARED), self.most) for number in self.numbers}
 
     @property
     def crossing(self) -> tuple[int, int | None]:

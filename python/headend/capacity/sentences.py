@@ -7,26 +7,16 @@ from typing import TYPE_CHECKING
 
 from headend.analysis.estimate import format_estimate
 from headend.analysis.grading import Grade
-from headend.analysis.ranking import Feasibility
-from headend.capacity.counting import Cause
+from headend.capacity.counting import SHARED, Cause
+from headend.capacity.findings import EVERYBODY
 from headend.capacity.rule import FACTORS, apply_rule
 from headend.text.quantity import format_quantity
-from headend.text.wording import join_names
+from headend.text.wording import join_names, write_count
 from headend.wording.answer import Answer
 from headend.wording.table import Cell, Column, Row, Table, make_matrix
 
 if TYPE_CHECKING:
     from headend.capacity.findings import Findings
-
-_GRADES = {
-    Feasibility.HOLDS: Grade.GOOD,
-    Feasibility.UNDECIDED: Grade.FAIR,
-    Feasibility.FAILS: Grade.BAD,
-    Feasibility.MISSING: Grade.NONE,
-}
-
-#: The causes that fewer homes would help.
-SHARED = tuple(cause for cause in Cause if cause.is_shared)
 
 #: Numbers of homes in the matrix of the answer.
 MOST_COLUMNS = 5
@@ -48,7 +38,7 @@ def _describe_number(result: Findings, share: str) -> str:
     """Say how many homes suit, and between which numbers the seeds do not decide."""
     suits, fails = result.crossing
     if not suits:
-        return f"Not even one home: more than {share} of its people suffer."
+        return f"Not even {write_count(fails or 1, 'home')}: more than {share} of people suffer."
     if fails is None:
         told = f"{suits} homes and more"
         return f"{told}: of so many, {_write_share(result, suits)} suffer; no more were tried."
@@ -97,7 +87,7 @@ def _describe_causes(result: Findings) -> str:
     return told.strip()
 
 
-def _mean(result: Findings, homes: int, *causes: Cause, group: str = "people") -> float:
+def _mean(result: Findings, homes: int, *causes: Cause, group: str = EVERYBODY) -> float:
     found = result.estimate(homes, *causes, group=group)
     return found.mean if found else 0.0
 
@@ -115,11 +105,11 @@ def choose_numbers(result: Findings) -> list[int]:
 def tabulate_shares(result: Findings, numbers: Sequence[int]) -> Table:
     """Make the table of who suffers with each number of homes: by cause, and by group."""
 
-    def write(*causes: Cause, group: str = "people", graded: bool = False) -> list[Cell]:
+    def write(*causes: Cause, group: str = EVERYBODY, graded: bool = False) -> list[Cell]:
         cells = []
         for number in numbers:
             found = result.estimate(number, *causes, group=group)
-            grade = _GRADES[result.trials[number].standing] if graded else Grade.NONE
+            grade = result.trials[number].standing.grade if graded else Grade.NONE
             cells.append(Cell(format_estimate(found, "ratio") if found else "–", grade))
         return cells
 

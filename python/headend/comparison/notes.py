@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 #: Seeds and runs that a sentence names at most.
 MOST_NAMED = 6
 
+#: What is no sign of another scenario, by kind: with or without the link ``router``, which one key
+#: makes, is a choice.
+CHOSEN = {"flow": frozenset[str](), "link": frozenset({"router"})}
+
 Key = TypeVar("Key")
 
 #: Seeds that the runs of a variant were to have and that an interruption left out, by its label.
@@ -67,10 +71,6 @@ def _warn_of_kinds(variants: Sequence[Variant]) -> list[str]:
     ]
 
 
-#: The link that one key makes, ``router``: with it or without is a choice.
-CHOSEN_LINKS = frozenset({"router"})
-
-
 def describe_caveats_of(variants: Sequence[Variant]) -> tuple[str, ...]:
     """Say of which runs no number is to be believed, and why: a comparison's first sentences."""
     labels = _group(
@@ -89,9 +89,9 @@ def describe_caveats_of(variants: Sequence[Variant]) -> tuple[str, ...]:
 def _warn_of_others(variants: Sequence[Variant]) -> list[str]:
     """Say so where variants have other flows or links, and so are of different scenarios."""
     found = []
-    for kind in ("flow", "link"):
+    for kind, chosen in CHOSEN.items():
         labels = _group(
-            (tuple(sorted({*list_names_of(one.results[0], kind)} - CHOSEN_LINKS)), one.label)
+            (tuple(sorted({*list_names_of(one.results[0], kind)} - chosen)), one.label)
             for one in variants
         )
         if len(labels) > 1:

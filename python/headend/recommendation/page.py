@@ -37,13 +37,6 @@ if TYPE_CHECKING:
 #: Up to so many tiers, the table of each is open.
 MOST_OPEN = 1
 
-_GRADES = {
-    Feasibility.HOLDS: Grade.GOOD,
-    Feasibility.UNDECIDED: Grade.FAIR,
-    Feasibility.FAILS: Grade.BAD,
-    Feasibility.MISSING: Grade.NONE,
-}
-
 #: Stands in place of the TLVs of a tier for which nothing is recommended.
 NO_TLVS = "No setting meets all conditions, so none is recommended and there are no TLVs to write."
 
@@ -143,7 +136,7 @@ def tabulate_settings(decision: Decision) -> Table:
     before = ""
     for setting in order_candidates(decision.candidates):
         candidate, mark = decision.find(setting), _mark(decision, setting)
-        grade = _GRADES[decision.standings[setting]]
+        grade = decision.standings[setting].grade
         cells = [Cell(_describe_standing(decision, setting), grade)]
         for name, term in terms.items():
             estimate = term.estimates.get(setting)
@@ -155,7 +148,7 @@ def tabulate_settings(decision: Decision) -> Table:
             worst = max(judged, key=list(Feasibility).index, default=Feasibility.HOLDS)
             text = format_cell(estimate, term.info.kind, units[name]) if estimate else "–"
             misses = estimate and worst is not Feasibility.HOLDS
-            cells.append(Cell(text, _GRADES[worst] if misses else Grade.NONE))
+            cells.append(Cell(text, worst.grade if misses else Grade.NONE))
         is_chosen = setting == decision.chosen.setting
         label = Cell(candidate.label, grade, is_chosen=is_chosen, tag=mark)
         rows.append(Row(label, tuple(cells), "first" if candidate.feature != before else ""))

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from headend.analysis.estimate import format_cell
-from headend.analysis.grading import Grade
 from headend.analysis.ranking import Feasibility
 from headend.sweeps.conclusion import Conclusion, Knee, Shape
 from headend.sweeps.naming import write_operators
 from headend.text.quantity import choose_unit
 from headend.text.wording import join_names
 from headend.wording.table import Cell, Column, Row, Table, make_table
-
-_GRADES = {
-    Feasibility.HOLDS: Grade.GOOD,
-    Feasibility.UNDECIDED: Grade.FAIR,
-    Feasibility.FAILS: Grade.BAD,
-    Feasibility.MISSING: Grade.NONE,
-}
 
 _WORDS = {
     Feasibility.HOLDS: "holds",
@@ -55,7 +47,7 @@ def tabulate_bests(conclusion: Conclusion) -> Table | None:
             else None
             for own, unit in zip(found, units, strict=True)
         ]
-        grade = _GRADES[best.standing]
+        grade = best.standing.grade
         label = best.setting and dimension.labels[grid.find_place(best.setting)[best.along]]
         texts = (
             Cell(label, grade) if label else None,

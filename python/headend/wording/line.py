@@ -6,7 +6,7 @@ from headend.analysis import facts
 from headend.analysis.causes import CauseGroup, Place
 from headend.analysis.collisions import MOST_FLOWS, Cost
 from headend.analysis.facts import Action, Remedy
-from headend.text.wording import join_names, list_names
+from headend.text.wording import capitalise, join_names, list_names
 from headend.wording.proposals import end_untried
 from headend.wording.quantities import count, number, rate, share, time
 from headend.wording.queue import MOST_NAMED, full_remedy, name_queue
@@ -228,10 +228,9 @@ def brief_turn(fact: facts.TurnWait) -> str:
 
 def full_turn(fact: facts.TurnWait) -> list[str]:
     """Say what a turn is, and what may spare a flow its wait."""
-    text = brief_turn(fact)
     return [
-        f"{text[0].upper()}{text[1:]}: {fact.queue.discipline} serves them one after the other, and"
-        " how long packets wait in the queues of others is not its wait.",
+        f"{capitalise(brief_turn(fact))}: {fact.queue.discipline} serves them one after the other,"
+        " and how long packets wait in the queues of others is not its wait.",
         *map(advise_on_turn, fact.remedies),
     ]
 

@@ -11,7 +11,7 @@ from headend.analysis.facts import Action, Remedy
 from headend.analysis.queue_state import QueueState
 from headend.analysis.queues import LOSSY_SHARE
 from headend.engine.description import describe, find_queue
-from headend.text.wording import list_names
+from headend.text.wording import capitalise, list_names
 from headend.wording.proposals import end_untried
 from headend.wording.quantities import count, share, time
 
@@ -227,8 +227,7 @@ def brief_policed(fact: facts.Policed) -> str:
 
 def full_policed(fact: facts.Policed) -> str:
     """Say what a policer drops, what that does to TCP, and what would not."""
-    text = brief_policed(fact)
-    text = f"{text[0].upper()}{text[1:]}."
+    text = f"{capitalise(brief_policed(fact))}."
     return f"{text} {advise_on_policer(fact.remedies[0])}" if fact.remedies else text
 
 
