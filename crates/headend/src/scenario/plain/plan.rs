@@ -46,10 +46,10 @@ pub(in crate::scenario) fn plan(
     path: &str,
     link: &mut PointToPoint,
 ) -> Result<PlainPlan, ScenarioError> {
-    let usual = OrTable::Plain(Keyword::default());
-    let framing = link.up.framing.get_or_insert(usual).clone();
     let down = link.down.get_or_insert_with(|| link.up.clone());
-    down.framing.get_or_insert(framing);
+    if down.framing.is_none() {
+        down.framing.clone_from(&link.up.framing);
+    }
     let up = plan_direction(&format!("{path}.up"), &mut link.up)?;
     let down = plan_direction(&format!("{path}.down"), down)?;
     Ok(PlainPlan {
@@ -63,12 +63,9 @@ fn plan_direction(
 ) -> Result<DirectionPlan, ScenarioError> {
     let schedule = plan_rate(&format!("{path}.rate"), &direction.rate)?;
     check_delay(&format!("{path}.delay"), direction.delay)?;
-    let framing = match &direction.framing {
-        Some(framing) => framing
-            .framing()
-            .map_err(|(key, why)| ScenarioError::invalid(format!("{path}.framing.{key}"), why))?,
-        None => Framing::IP,
-    };
+    let usual = OrTable::Plain(Keyword::default());
+    let framing = (direction.framing.get_or_insert(usual).framing())
+        .map_err(|(key, why)| ScenarioError::invalid(format!("{path}.framing.{key}"), why))?;
     let plan_limit = |key: &str, limit: &mut Option<RateLimit>| {
         let limit = limit.as_mut();
         limit
