@@ -184,6 +184,16 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
             )
         ),
     },
+    "home-router": {
+        # "The call passes, and the two computers share the line evenly."
+        "--set router=cake": lambda runs: (
+            worst(runs["plain"], "call.mos.p5") < 2
+            and least(runs["set"], "call.mos.p5") > 4
+            and least(runs["plain"], "film.goodput")
+            < 0.25 * sum(read(runs["plain"], "backup.goodput"))
+            and least(runs["set"], "film.goodput") > 0.7 * sum(read(runs["set"], "backup.goodput"))
+        ),
+    },
     "low-latency-home": {
         # "The game waits in one queue with the uploads", and neither upload stops where there are
         # two.
@@ -305,6 +315,19 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
         ),
         "headend run upload-and-call --set queue.buffer_control.target=32 KiB": lambda runs: (
             least(runs["set"], "call.mos.p50") > 4
+        ),
+    },
+    "varying-line": {
+        # "Right for the first 40 s only."
+        "--set router=cake": lambda runs: (
+            worst(runs["set"], "lte.up.delay.p95") > 0.5e9
+            and worst(runs["set"], "ping.rtt.p95") > 0.5e9
+        ),
+        # "Its rate follows."
+        "--set router.autorate=true": lambda runs: (
+            worst(runs["plain"], "ping.rtt.p95") > 1e9
+            and worst(runs["set"], "ping.rtt.p95") < 0.25e9
+            and least(runs["set"], "upload.goodput") > 0.8 * least(runs["plain"], "upload.goodput")
         ),
     },
     "voice-adapter": {

@@ -21,7 +21,17 @@ use crate::packet::sack::{SackBlocks, SackPool};
 use crate::packet::{Ecn, FrameId, Packet, SackId, Side};
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
+use crate::units::Rate;
 use crate::wire::real::{ecn, set_ecn};
+
+/// What an application may see and set of a router: by direction, the side that sends first.
+#[derive(Debug, Default)]
+pub(crate) struct RouterRates {
+    /// Bytes that the router has sent so far.
+    pub(crate) sent: [u64; 2],
+    /// A new rate, until the simulation has set it.
+    pub(crate) wanted: [Option<Rate>; 2],
+}
 
 /// Everything of a run except the components themselves.
 pub(crate) struct World {
@@ -43,6 +53,7 @@ pub(crate) struct World {
     pub(crate) departures: Vec<Departure>,
     pub(crate) frame_ends: FrameEnds,
     pub(crate) real_flows: RealFlows,
+    pub(crate) router: RouterRates,
     pub(crate) entered: u64,
     pub(crate) delivered: u64,
     pub(crate) discarded: u64,
@@ -70,6 +81,7 @@ impl World {
             departures: Vec::new(),
             frame_ends: FrameEnds::default(),
             real_flows: RealFlows::default(),
+            router: RouterRates::default(),
             entered: 0,
             delivered: 0,
             discarded: 0,

@@ -71,8 +71,8 @@ pub enum MaximumRate {
 pub enum RelativeRate {
     /// This.
     Rate(Rate),
-    /// A share of the other rate.
-    Share(Probability),
+    /// A share of the other rate, which may be more than all of it.
+    Share(f64),
     /// No limit.
     Unlimited,
 }
@@ -104,7 +104,7 @@ impl RelativeRate {
     pub fn of(self, rate: Rate) -> Option<Rate> {
         match self {
             Self::Rate(own) => Some(own),
-            Self::Share(share) => Some(Rate((rate.0 as f64 * share.0).round() as u64)),
+            Self::Share(share) => Some(Rate((rate.0 as f64 * share).round() as u64)),
             Self::Unlimited => None,
         }
     }
@@ -239,13 +239,27 @@ pub fn parse_bytes(text: &str) -> Option<ByteCount> {
 pub fn parse_probability(text: &str) -> Option<Probability> {
     let (value, unit) = split(text)?;
     let share = match unit {
-        // The decimal point is moved in the text, because a division would round: "0.7 %" is the
-        // number 0.007.
-        "%" => format!("{value}e-2").parse().ok()?,
+        "%" => per_cent(value)?,
         "" => value,
         _ => return None,
     };
     share_of(share)
+}
+
+/// The share that so many percent are.
+fn per_cent(value: f64) -> Option<f64> {
+    // The decimal point is moved in the text, because a division would round: "0.7 %" is the number
+    // 0.007.
+    format!("{value}e-2").parse().ok()
+}
+
+/// The largest share of another rate.
+const MOST_OF_A_RATE: f64 = 10.0;
+
+/// Parses a share of a rate such as `"95 %"` or `"105 %"`.
+fn parse_percent(text: &str) -> Option<f64> {
+    let (value, _) = split(text)?;
+    per_cent(value).filter(|share| (0.0..=MOST_OF_A_RATE).contains(share))
 }
 
 /// The share that a bare number such as `0.1` stands for.
@@ -307,7 +321,7 @@ pub fn parse_relative_rate(text: &str) -> Option<RelativeRate> {
         return Some(RelativeRate::Unlimited);
     }
     if text.trim_end().ends_with('%') {
-        return parse_probability(text).map(RelativeRate::Share);
+        return parse_percent(text).map(RelativeRate::Share);
     }
     parse_rate(text).map(RelativeRate::Rate)
 }
@@ -405,7 +419,7 @@ impl fmt::Display for RelativeRate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rate(rate) => rate.fmt(f),
-            Self::Share(share) => write!(f, "{} %", share.0 * 100.0),
+            Self::Share(share) => write!(f, "{} %", (share * 1e6).round() / 1e4),
             Self::Unlimited => f.write_str("unlimited"),
         }
     }
@@ -510,7 +524,7 @@ written_with_unit!(
     &[RATES],
     "a share, a rate or \"unlimited\",",
     "\"95 %\"",
-    "from 0 % to 100 %, or from 0 bit/s to 1.8e10 Gbit/s"
+    "from 0 % to 1000 %, or from 0 bit/s to 1.8e10 Gbit/s"
 );
 written_with_unit!(
     ByteCount,

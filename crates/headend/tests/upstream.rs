@@ -246,6 +246,7 @@ impl Street {
             flows,
             apps,
             real_hosts: Vec::new(),
+            router: None,
             recorder,
             window: 1 << 20,
             bucket: Duration::from_micros(100),

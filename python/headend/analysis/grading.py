@@ -258,4 +258,4 @@ def list_marks(application: str) -> tuple[Mark, ...]:
     ):
         if measure in measures:
             return (*marks, *(mark for name, mark in optional.items() if name in measures))
-    return () if about.properties & {"bulk", "greedy", "transfer"} else (DELAY, LOSS)
+    return () if about.properties & {"bulk", "greedy", "probe", "transfer"} else (DELAY, LOSS)

@@ -415,6 +415,8 @@ def _grade(evidence: _Evidence) -> _Judgement:
         return _grade_responsiveness(evidence)
     if "rtt" in evidence.stats:
         return _grade_ping(evidence)
+    if evidence.has("router_rate") or evidence.has("router_rate_down"):
+        return _describe_router(evidence)
     if evidence.has("frames_late") or evidence.has("frames_late_down"):
         return _grade_video(evidence)
     if evidence.has("missed") or evidence.has("missed_down"):
@@ -649,6 +651,17 @@ def _grade_datagrams(evidence: _Evidence) -> _Judgement:
         return _leave_unjudged(evidence)
     details: tuple[Detail, ...] = (("datagrams", slow, loss),)
     return _choose_worse({mark: slow, grading.LOSS: loss}, slow, details, loss)
+
+
+def _describe_router(evidence: _Evidence) -> _Judgement:
+    """Say which rates a router had that follow the delay: nobody feels its probes."""
+    ways = (("↑", "router_rate"), ("↓", "router_rate_down"))
+    rates = [
+        f"{arrow} {format_quantity(float(f'{rate:.3g}'), 'rate')}"
+        for arrow, name in ways
+        if (rate := evidence.read(name, "p50")) is not None
+    ]
+    return _leave_ungraded(f"{' '.join(rates)} (median)")
 
 
 def _grade_transfer(evidence: _Evidence) -> _Judgement:

@@ -51,7 +51,8 @@ EXAMPLE = 'headend recommend --upstream "10 Mbit/s"'
 
 #: Options that only a run can have, and not the results of one.
 FOR_RUNS = (
-    *("upstream", "downstream", "preset", "traffic", "rtt", "senders", "may_set", "seeds"),
+    *("upstream", "downstream", "preset", "traffic", "rtt", "senders", "may_set", "router"),
+    "seeds",
     *("settings", "allow_files", "scheduler", "memory", "out"),
 )
 
@@ -62,7 +63,7 @@ EXPECTED = "a file of tiers, modems' configuration files, or a results folder of
 HEADINGS = {
     "The tiers": ("--upstream", "--downstream", "--preset"),
     "The people on the line": ("--traffic", "--rtt", "--senders"),
-    "What is recommended": ("--may-set", "--expect", "--prefer"),
+    "What is recommended": ("--may-set", "--router", "--expect", "--prefer"),
     "How it is run": ("--seeds", "--set", "--allow-files", "--scheduler", "--memory"),
     "What is written": (
         "--write",
@@ -134,10 +135,17 @@ HEADINGS = {
     "--may-set",
     "may_set",
     metavar="LIST",
-    help="What may be set: buffer-control, aqm, low-latency, or several of them with commas"
-    " between. By default all that the modems have.",
+    help="What may be set: buffer-control, aqm, low-latency, router, or several of them with commas"
+    " between. By default all that the modems have, and no router.",
     multiple=True,
     shell_complete=complete_features,
+)
+@click.option(
+    "--router",
+    help="For the home's own router before the modem: which queue and which share of the line's"
+    " rate, and what to type. The modem stays as it is; what it could do itself is there to compare"
+    " with. The same as --may-set router.",
+    is_flag=True,
 )
 @click.option(
     "--expect",
@@ -203,6 +211,7 @@ def recommend(
     secret: str | None,
     secret_file: str | None,
     outputs: OutputOptions,
+    router: bool,
     **asked: Any,
 ) -> None:
     """Recommend a buffer, an AQM or low latency for service tiers, and write it to modems' files.
@@ -216,6 +225,7 @@ def recommend(
         headend recommend --upstream "10 Mbit/s" --downstream "100 Mbit/s"
         headend recommend --upstream "5 Mbit/s" --upstream "35 Mbit/s" --may-set aqm --seeds 10
         headend recommend tiers.toml --traffic "call, 2 uploads" --expect "call.mos.p5 >= 4.2"
+        headend recommend --router --upstream "20 Mbit/s" --downstream "100 Mbit/s"
         headend recommend modem.cm --write new.cm --secret-file secret.txt
         headend recommend results/recommend/10M --prefer "least page.page_load_time.p50"
 
@@ -234,6 +244,7 @@ def recommend(
         print_recommendation,
         print_troubles,
     )
+    from headend.recommendation.candidate import Feature
     from headend.recommendation.page import write_recommendation, write_recommendation_page
     from headend.recommendation.result import choose_recommendation_folder, load_recommendation
     from headend.results.experiment import TABLES
@@ -257,6 +268,8 @@ def recommend(
             result = result.judge_again(asked["expect"], asked["prefer"] or "")
         request = result.request
     else:
+        if router:
+            asked["may_set"] = (*asked["may_set"], str(Feature.ROUTER))
         request = _read_request(sources, seeds, settings, asked)
         folder = outputs.out or choose_recommendation_folder(request.name)
     if write:
@@ -326,9 +339,15 @@ def _read_key(path: Path | None, secret: str | None, secret_file: str | None) ->
 
 def _check_files(request: Request, path: Path, *, force: bool) -> None:
     """Refuse modems' files that cannot be written, before anything is run."""
+    from headend.recommendation.candidate import Feature
     from headend.recommendation.writing import list_paths
     from headend.results.output import check_output
 
+    if Feature.ROUTER in request.features:
+        raise InputError(
+            f"--write {path}: a modem's file does not set a router; expected --write without"
+            " --router, or --router alone, which prints what to type"
+        )
     sources = [tier.file for tier in request.tiers if tier.file]
     for own in list_paths(request.tiers, path):
         check_output(own, force=force, sources=sources)

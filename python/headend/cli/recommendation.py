@@ -26,6 +26,7 @@ from headend.cli.terminal import (
     write_line,
 )
 from headend.recommendation.page import tabulate_settings
+from headend.recommendation.router import join_settings, list_sqm_settings, write_commands
 from headend.recommendation.sender import QUICK, USUAL, join_senders, read_senders
 from headend.recommendation.sentences import describe_baseline, describe_tier
 from headend.recommendation.writing import describe_default, list_tlvs
@@ -69,6 +70,7 @@ def print_recommendation(
         for sentence in describe_tier(decision):
             print_sentence(console, sentence)
         _print_tlvs(result.request, decision, full=full)
+        _print_router(decision)
         if full:
             _print_candidates(decision)
     console.print()
@@ -123,6 +125,20 @@ def _print_tlvs(request: Request, decision: Decision, *, full: bool) -> None:
         console.print(table)
     if default := describe_default(request, decision):
         print_sentence(console, default, "dim")
+
+
+def _print_router(decision: Decision) -> None:
+    """Print what to type for a router that is recommended, or comes nearest."""
+    setting = decision.chosen.setting
+    router = decision.find(setting).router if setting else None
+    if router is None:
+        return
+    console = make_output()
+    print_sentence(console, "On a Linux router whose port to the modem is eth0:")
+    for command in write_commands(decision.tier, router):
+        console.print(write_line(f"  {command}"), soft_wrap=True)
+    settings = join_settings(list_sqm_settings(decision.tier, router))
+    print_sentence(console, f"In OpenWrt's SQM (luci-app-sqm): {settings}.")
 
 
 def _print_candidates(decision: Decision) -> None:
@@ -219,11 +235,29 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
         "baselines": _list_baselines(decision),
         "recommended": recommended,
         "nearest": nearest,
+        "router": _describe_router(decision),
         "sentences": list(describe_tier(decision)),
         "candidates": [
             _describe_candidate(decision, number)
             for number in range(1, len(decision.candidates) + 1)
         ],
+    }
+
+
+def _describe_router(decision: Decision) -> dict[str, Any] | None:
+    """Describe the router that is recommended, or comes nearest: what to type for it."""
+    setting = decision.chosen.setting
+    router = decision.find(setting).router if setting else None
+    if router is None:
+        return None
+    up, down = router.find_rates(decision.tier)
+    return {
+        "queue": router.queue,
+        "share": router.share / 100,
+        "up_bps": up,
+        "down_bps": down,
+        "commands": write_commands(decision.tier, router),
+        "sqm": dict(list_sqm_settings(decision.tier, router)),
     }
 
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 #: Seeds and runs that a sentence names at most.
 MOST_NAMED = 6
 
-#: What is no sign of another scenario, by kind: with or without the link ``router``, which one key
-#: makes, is a choice.
-CHOSEN = {"flow": frozenset[str](), "link": frozenset({"router"})}
+#: What is no sign of another scenario, by kind: with or without what the key ``router`` makes is a
+#: choice.
+CHOSEN = {"flow": frozenset({"autorate"}), "link": frozenset({"router"})}
 
 Key = TypeVar("Key")
 

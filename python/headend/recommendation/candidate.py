@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from headend.modem_file.generation import find_generation
+from headend.recommendation.router import Router, list_routers
 from headend.recommendation.tier import Tier
 
 #: The buffers that are tried, in time at the sustained rate: the shortest and the longest, in s.
@@ -42,11 +43,20 @@ class Feature(StrEnum):
     AQM = "aqm"
     #: Low Latency DOCSIS: an aggregate of a classic and a low-latency service flow (TLVs 70, 71).
     LOW_LATENCY = "low-latency"
+    #: A home's own router before the modem, whose AQM is off, or which is as it is today.
+    ROUTER = "router"
+    #: The same before a modem whose AQM is on.
+    ROUTER_AND_AQM = "router-and-aqm"
 
     @property
     def words(self) -> str:
         """Its name above a column."""
-        names = {"buffer-control": "Buffer Control", "aqm": "AQM", "aqm-off": "AQM off"}
+        names = {
+            "buffer-control": "Buffer Control",
+            "aqm": "AQM",
+            "aqm-off": "AQM off",
+            "router-and-aqm": "router and AQM",
+        }
         return names.get(self, self.replace("-", " "))
 
     @property
@@ -55,8 +65,11 @@ class Feature(StrEnum):
         return list(Feature).index(self)
 
 
+#: What the operator sets in the modem.
+OF_MODEM = (Feature.BUFFER_CONTROL, Feature.AQM, Feature.LOW_LATENCY)
+
 #: Those that ``--may-set`` can name.
-CHOOSABLE = (Feature.BUFFER_CONTROL, Feature.AQM, Feature.LOW_LATENCY)
+CHOOSABLE = (*OF_MODEM, Feature.ROUTER)
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,8 @@ class Candidate:
         The latency target of DOCSIS-PIE, in ms; None where it is not set.
     size
         The target buffer, in KiB; None where it is not set.
+    router
+        The home's own router; None where there is none.
     """
 
     label: str
@@ -86,6 +101,7 @@ class Candidate:
     is_settable: bool = True
     target: int | None = None
     size: int | None = None
+    router: Router | None = None
 
     @property
     def is_pie_by_default(self) -> bool:
@@ -104,7 +120,14 @@ class Candidate:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Candidate:
         """Make a candidate of what `to_dict` gave."""
-        found = cls(**{**content, "feature": Feature(content["feature"])})
+        router = content.get("router")
+        found = cls(
+            **{
+                **content,
+                "feature": Feature(content["feature"]),
+                "router": router and Router(**router),
+            }
+        )
         # Results of before call a modem as delivered what a tier has today.
         is_delivered = found.feature is Feature.TODAY and not found.is_settable
         return replace(found, feature=Feature.DELIVERED) if is_delivered else found
@@ -142,12 +165,57 @@ def list_candidates(tier: Tier, features: Sequence[Feature]) -> list[Candidate]:
             label = f"low latency, AQM {target} ms"
             own = Candidate(label, Feature.LOW_LATENCY, {**on, **queue}, on, target=target)
             tried.append(own)
-    tried = [own for own in tried if own.feature in features]
-    baselines = _list_baselines(tier, has_pie=Feature.AQM in features)
+    compared = _list_baselines(tier, has_pie=Feature.AQM in features)
+    if Feature.ROUTER in features:
+        tried += _list_routers(tier)
+        # What the operator could do in place of it.
+        compared += [
+            replace(own, is_settable=False)
+            for own in tried
+            if own.label == Feature.LOW_LATENCY.words and own.feature not in features
+        ]
+    tried = [own for own in tried if own.feature in features or not own.is_settable]
     if tier.today is None:
-        return [*tried, *baselines]
-    today = [tier.today.get(way, {}) for way in ("upstream", "downstream")]
-    return [Candidate("as it is", Feature.TODAY, *today), *tried, *baselines]
+        return [*tried, *compared]
+    # Whoever sets a router alone leaves the modem as it is, and has a reason to set something.
+    can_stay = any(own in features for own in OF_MODEM)
+    today = Candidate("as it is", Feature.TODAY, *_find_today(tier), is_settable=can_stay)
+    return [today, *tried, *compared]
+
+
+def _find_today(tier: Tier) -> list[Mapping[str, Any]]:
+    """Give what the modem has today, by direction."""
+    return [(tier.today or {}).get(way, {}) for way in ("upstream", "downstream")]
+
+
+def _list_routers(tier: Tier) -> list[Candidate]:
+    """List a home's own routers: before the modem as it is today, or before one without AQM.
+
+    Nobody at home can see whether a modem's AQM is on: where that is not known, a setting has to
+    hold without it, and with it is there to compare with.
+    """
+    own = find_generation(tier.preset)
+    if tier.today is not None:
+        modem = _find_today(tier)
+    else:
+        modem = [{"queue": {"drop_tail": {"limit": own.buffer}}} if own.has_aqm else {}, {}]
+    alone = [
+        Candidate(
+            router.label, Feature.ROUTER, *modem, is_settable=not router.is_edge, router=router
+        )
+        for router in list_routers()
+    ]
+    if tier.today is not None or not own.has_aqm:
+        return alone
+    feature = Feature.ROUTER_AND_AQM
+    return [
+        *alone,
+        *(
+            Candidate(f"{one.label}, modem's AQM on", feature, is_settable=False, router=one.router)
+            for one in alone
+            if one.router and one.router.queue == "cake" and not one.router.has_autorate
+        ),
+    ]
 
 
 def _list_baselines(tier: Tier, *, has_pie: bool) -> list[Candidate]:

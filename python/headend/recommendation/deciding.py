@@ -307,6 +307,18 @@ class Decision(Evaluation):
         return larger if larger and self.standings[larger] is Feasibility.FAILS else None
 
     @property
+    def edges(self) -> list[int]:
+        """The routers that leave too little of the line's rate, and have a result."""
+        return [
+            number
+            for number, own in enumerate(self.candidates, start=1)
+            if own.feature is Feature.ROUTER
+            and own.router
+            and own.router.is_edge
+            and self.standings.get(number, Feasibility.MISSING) is not Feasibility.MISSING
+        ]
+
+    @property
     def unasked(self) -> list[str]:
         """The terms of people's demands that no condition asks for and the chosen setting fails."""
         asked = {one.term.text for one in self.criteria.constraints}

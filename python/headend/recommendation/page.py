@@ -15,6 +15,7 @@ from headend.pages.section import Page, Section, fold, text
 from headend.recommendation.candidate import order_candidates
 from headend.recommendation.people import name_application
 from headend.recommendation.request import DURATION, WARMUP
+from headend.recommendation.router import list_sqm_settings, write_commands
 from headend.recommendation.sentences import (
     describe_tier,
     name_condition,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from headend.recommendation.deciding import Decision
     from headend.recommendation.request import Request
     from headend.recommendation.result import Recommendation
+    from headend.recommendation.router import Router
+    from headend.recommendation.tier import Tier
 
 #: Up to so many tiers, the table of each is open.
 MOST_OPEN = 1
@@ -96,6 +99,8 @@ def _section_tier(request: Request, decision: Decision, anchor: str, *, is_open:
         plural = "s" if len(tlvs) > 1 else ""
         title = f"{len(tlvs)} TLV{plural} of the modem's file that the setting adds or changes"
         parts.append(fold(title, table, is_open=is_open, is_minor=True))
+    elif router := _find_router(decision):
+        parts += _section_router(tier, router, is_open=is_open)
     elif decision.recommended is None:
         parts.append(text(NO_TLVS))
     else:
@@ -114,6 +119,27 @@ def _section_tier(request: Request, decision: Decision, anchor: str, *, is_open:
     title = f"All {len(decision.chosen.among)} settings of {tier.name}{beside}"
     parts.append(fold(title, replace(settings, note=note), is_open=is_open, is_minor=True))
     return Section("sections", parts, tier.name, anchor=anchor, style="chapter")
+
+
+def _find_router(decision: Decision) -> Router | None:
+    """Give the router that is recommended, or comes nearest."""
+    setting = decision.chosen.setting
+    return decision.find(setting).router if setting else None
+
+
+def _section_router(tier: Tier, router: Router, *, is_open: bool) -> list[Section]:
+    """Make the parts that say what to type for a router."""
+    commands = "\n".join(write_commands(tier, router))
+    fields = make_table("field", ["value"], list_sqm_settings(tier, router), look="tlvs")
+    return [
+        fold(
+            "What to type on a Linux router whose port to the modem is eth0",
+            Section("pre", commands),
+            is_open=is_open,
+            is_minor=True,
+        ),
+        fold("The same in OpenWrt's SQM (luci-app-sqm)", fields, is_open=is_open, is_minor=True),
+    ]
 
 
 def tabulate_settings(decision: Decision) -> Table:

@@ -16,7 +16,7 @@ from headend.errors import InputError, naming, suggest, take_path
 from headend.files import read_bytes
 from headend.modem_file.generation import PRESET, read_preset
 from headend.modem_file.reading import is_text
-from headend.recommendation.candidate import CHOOSABLE, Feature
+from headend.recommendation.candidate import CHOOSABLE, OF_MODEM, Feature
 from headend.recommendation.conditions import (
     list_vocabularies,
     read_objective,
@@ -46,6 +46,8 @@ _FEATURES: Mapping[str, Feature] = {
     **{str(own): own for own in CHOOSABLE},
     "lld": Feature.LOW_LATENCY,
     "docsis-pie": Feature.AQM,
+    "sqm": Feature.ROUTER,
+    "cake": Feature.ROUTER,
 }
 
 #: Paths of ``--set`` that a recommendation sets itself: whole tables, and keys of the line with all
@@ -131,7 +133,7 @@ def read_request(
         name=_clean(file.path.stem) if file else name_tiers(tiers),
         tiers=tuple(tiers),
         people=people,
-        features=features or CHOOSABLE,
+        features=features or OF_MODEM,
         expect=tuple(expect) or tuple(file.expect.values() if file else ()),
         prefer=options.read("prefer", "--prefer", prefer, read_objective) or "",
         senders=_read_senders(options, senders, people, overrides),

@@ -9,7 +9,7 @@ from typing import Any
 
 from headend.analysis.criteria import Criteria, read_preferences
 from headend.engine.description import find_application, list_applications
-from headend.recommendation.candidate import CHOOSABLE, Candidate, Feature, list_candidates
+from headend.recommendation.candidate import OF_MODEM, Candidate, Feature, list_candidates
 from headend.recommendation.people import People, make_people, name_application
 from headend.recommendation.sender import Sender, is_open, read_senders
 from headend.recommendation.tier import LINE, Tier
@@ -53,7 +53,7 @@ class Request:
     name: str
     tiers: tuple[Tier, ...]
     people: People = field(default_factory=make_people)
-    features: tuple[Feature, ...] = CHOOSABLE
+    features: tuple[Feature, ...] = OF_MODEM
     expect: tuple[str, ...] = ()
     prefer: str = ""
     senders: tuple[Sender, ...] = ()
@@ -117,6 +117,7 @@ class Request:
             "link": {LINE: {"docsis": candidate.write_link(tier)}},
             "flow": flows,
             **self.people.others,
+            **({"router": candidate.router.write()} if candidate.router else {}),
         }
 
     def to_dict(self) -> dict[str, Any]:

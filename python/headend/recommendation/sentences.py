@@ -13,6 +13,7 @@ from headend.analysis.ties import TIE
 from headend.modem_file.generation import find_generation
 from headend.recommendation.candidate import DEFAULT_TARGET, Candidate, Feature
 from headend.recommendation.deciding import Decision
+from headend.recommendation.router import advise_router
 from headend.recommendation.sender import Sender, join_senders
 from headend.recommendation.tier import Tier
 from headend.sweeps.naming import write_mean, write_operators
@@ -167,6 +168,8 @@ def advise(tier: Tier, candidate: Candidate) -> str:
         time = format_quantity(float(f"{drained:.2g}") * 1e9, "time")
         rate = format_quantity(tier.upstream, "rate")
         buffer = f"a target buffer of {candidate.size} KiB ({time} at {rate})"
+    if candidate.router:
+        return advise_router(tier, candidate.router)
     if candidate.feature is Feature.TODAY:
         return "Leave the line as it is"
     if candidate.feature is Feature.BUFFER_CONTROL:
@@ -195,9 +198,16 @@ def answer_recommendation(title: str, decisions: Sequence[Decision]) -> Answer:
     which = f"these {number} tiers"
     if number <= MOST_ASKED:
         which = f"the tier{'s' if number > 1 else ''} {join_tiers(decisions)}"
-    question = ask(title, f"What buffer and AQM shall {which} have?")
+    what = "What buffer and AQM shall"
+    if all(one.feature is Feature.ROUTER for one in _list_settable(decisions)):
+        what = "Which queue and rate shall a router before the modem of"
+    question = ask(title, f"{what} {which} have?")
     sentences = filter(None, [_describe_recommended(decisions), _describe_rest(decisions)])
     return Answer(question, tuple(sentences), draw_matrix(decisions), TRADE_OFF)
+
+
+def _list_settable(decisions: Sequence[Decision]) -> list[Candidate]:
+    return [one for decision in decisions for one in decision.candidates if one.is_settable]
 
 
 def _describe_recommended(decisions: Sequence[Decision]) -> str:
@@ -534,6 +544,7 @@ def _describe_certainty(decision: Decision, setting: int) -> str:
         parts.append(f"{name} is the condition with the least to spare, at {value}")
     if decision.seeds < 2:
         parts.append(_SINGLE)
+    parts += [_describe_edge(decision, own) for own in decision.edges]
     if larger := decision.too_large:
         label, worst = _name(decision, larger), _write_worst(decision, larger)
         parts.append(f"the next size, {label}, fails: {worst}")
@@ -556,6 +567,14 @@ def _count_seeds(decision: Decision) -> str:
     """Count the seeds, and the senders with which each was run."""
     seeds, senders = write_count(decision.seeds, "seed"), len(decision.senders)
     return f"{seeds} with each of {senders} senders" if senders > 1 else seeds
+
+
+def _describe_edge(decision: Decision, setting: int) -> str:
+    """Say what a router does that leaves less of the line's rate than is recommended."""
+    label = _name(decision, setting)
+    if decision.standings[setting] is Feasibility.HOLDS:
+        return f"{label} still holds"
+    return f"{label} {decision.standings[setting]}: {_write_worst(decision, setting)}"
 
 
 def _describe_nothing(decision: Decision) -> tuple[str, str, str]:

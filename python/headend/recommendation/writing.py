@@ -70,10 +70,11 @@ def list_tlvs(request: Request, decision: Decision) -> tuple[Tlv, ...]:
     """List the TLVs that the recommended setting of a tier adds, changes or removes.
 
     Where a modem has the setting by default, these are the TLVs that pin it, and `describe_default`
-    says so. There are none where nothing is recommended, and where the tier has the setting today.
+    says so. There are none where nothing is recommended, where the tier has the setting today, and
+    for a router, which no modem's file sets.
     """
     candidate = _find_recommended(decision)
-    if candidate is None or candidate.feature is Feature.TODAY:
+    if candidate is None or candidate.feature is Feature.TODAY or candidate.router:
         return ()
     tier = decision.tier
     if tier.file:
@@ -88,7 +89,7 @@ def list_tlvs(request: Request, decision: Decision) -> tuple[Tlv, ...]:
 def describe_default(request: Request, decision: Decision) -> str | None:
     """Say in a sentence that nothing has to be set; None if something has, or none recommended."""
     candidate = _find_recommended(decision)
-    if candidate is None:
+    if candidate is None or candidate.router:
         return None
     if candidate.feature is Feature.TODAY:
         return "The tier has this setting today: nothing has to be set."

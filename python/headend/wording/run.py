@@ -14,7 +14,7 @@ from headend.analysis.quality import FlowQuality
 from headend.analysis.queue_state import QueueState
 from headend.analysis.street import Home, gather_homes, name_homes
 from headend.analysis.trials import choose_trial, read_trials
-from headend.engine.description import REAL
+from headend.engine.description import REAL, list_applications
 from headend.engine.description import describe as describe_engine
 from headend.text.wording import capitalise, join_names, list_names
 from headend.wording.answer import Answer, ask
@@ -210,9 +210,15 @@ def _describe_all(groups: Sequence[FlowGroup], judged: Sequence[FlowGroup], most
 
 
 def _describe_rates(groups: Sequence[FlowGroup], most: int) -> str:
-    """Say what transfers get; for two, give the ratio of their rates."""
+    """Say what transfers get; for two, give the ratio of their rates. Probes are none."""
+    probes = list_applications("probe")
     receiving = sorted(
-        (group for group in groups if group.goodput_bps), key=lambda group: -group.goodput_bps
+        (
+            group
+            for group in groups
+            if group.goodput_bps and group.worst.application not in probes
+        ),
+        key=lambda group: -group.goodput_bps,
     )
     if not receiving:
         return f"{list_names([group.label for group in groups], most)} received nothing"

@@ -131,6 +131,13 @@ impl Cobalt {
         }
     }
 
+    /// Changes what is acceptable, for a line whose rate has changed. The schedule goes on.
+    pub(crate) fn set_delays(&mut self, target: Duration, interval: Duration) {
+        self.config.target = target;
+        self.config.interval = interval;
+        self.codel.interval = interval;
+    }
+
     /// The next packet that leaves. A delay of `least` is never excessive. `lost` is called for
     /// each packet that is dropped before.
     pub(crate) fn next(

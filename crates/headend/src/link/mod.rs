@@ -23,6 +23,7 @@ use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
 use crate::time::{Duration, Instant};
 use crate::trace::QueueId;
+use crate::units::Rate;
 
 /// A callback that receives the queues of a link, one after the other.
 pub type Visitor<'a> = dyn FnMut(Option<(QueueId, QueueInternals)>) + 'a;
@@ -58,6 +59,15 @@ pub trait Link: Debug + Send {
     /// Of a cell: reports what its channel was used for until `now`.
     fn report_air(&self, now: Instant, recorder: &mut Recorder) {
         let _ = (now, recorder);
+    }
+    /// The bytes that have left `port` so far, where [`Self::shape`] sets its rate.
+    fn sent(&self, port: Port) -> u64 {
+        let _ = port;
+        0
+    }
+    /// Sets the rate of the shaper in the queue of `port`. A queue without one ignores it.
+    fn shape(&mut self, port: Port, rate: Rate, now: Instant) {
+        let _ = (port, rate, now);
     }
     /// The number of packets in the link, in a queue or partly sent. The conservation check needs
     /// it.

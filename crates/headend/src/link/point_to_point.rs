@@ -218,6 +218,11 @@ impl Direction {
         self.await_end(index, cx);
     }
 
+    /// Bytes of all packets that have left the queue.
+    fn sent(&self) -> u64 {
+        self.fused.as_ref().map_or(self.sent, Fused::sent)
+    }
+
     /// Reports the use until `now` of the line, and of the buckets of the shaper and the policer.
     fn report_limits(&self, now: Instant, recorder: &mut Recorder) {
         let DirectionSetup {
@@ -228,19 +233,20 @@ impl Direction {
             framing,
             ..
         } = &self.setup;
-        let (sent, busy_until) = match &self.fused {
-            Some(fused) => (fused.sent(), fused.busy_until()),
-            None => (self.sent, self.busy_until),
-        };
+        let busy_until = self
+            .fused
+            .as_ref()
+            .map_or(self.busy_until, Fused::busy_until);
         let unsent = match &self.stuck {
             Some(packet) => framing.bytes(packet) as f64 * 8.0,
             None => transmitter.unsent_bits(now.max(self.begins_at), busy_until),
         };
-        let left = sent as f64 * 8.0;
+        let left = self.sent() as f64 * 8.0;
         recorder.limit(queue.id(), Some(transmitter.limit(now, left - unsent)));
         let shaped = shaper.iter().flat_map(|shaper| shaper.limits(now, left));
         let policed = policer.iter().flat_map(|policer| policer.limits(now));
-        for limit in shaped.chain(policed) {
+        let own = queue.limit(now).map(Some);
+        for limit in own.into_iter().chain(shaped).chain(policed) {
             recorder.limit(queue.id(), limit);
         }
     }
@@ -281,6 +287,15 @@ impl Link for PointToPoint {
         for direction in &self.directions {
             direction.report_limits(now, recorder);
         }
+    }
+
+    fn sent(&self, port: Port) -> u64 {
+        self.directions[usize::from(port.0)].sent()
+    }
+
+    fn shape(&mut self, port: Port, rate: Rate, now: Instant) {
+        let direction = &mut self.directions[usize::from(port.0)];
+        direction.setup.queue.set_rate(rate, now);
     }
 
     fn held(&self) -> u64 {

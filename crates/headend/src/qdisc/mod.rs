@@ -55,9 +55,11 @@ pub use strict_priority::StrictPriority;
 
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
+use crate::metrics::utilisation::LimitUse;
 use crate::packet::Packet;
 use crate::queue::{BacklogLimit, Depth, LineView};
 use crate::time::Instant;
+use crate::units::Rate;
 
 /// Holds the packets that wait for a transmission opportunity. It decides their order, and which of
 /// them it discards or marks.
@@ -75,6 +77,15 @@ pub trait QueueDiscipline: Debug + Send {
     fn release(&mut self, line: &LineView<'_>) -> Option<Packet>;
     /// The packets and bytes in the queue.
     fn depth(&self) -> Depth;
+    /// Sets the rate of a shaper that the discipline has. A discipline without one ignores it.
+    fn set_rate(&mut self, rate: Rate, now: Instant) {
+        let _ = (rate, now);
+    }
+    /// The use of that shaper's rate until `now`; `None` without a shaper.
+    fn limit(&self, now: Instant) -> Option<LimitUse> {
+        let _ = now;
+        None
+    }
     /// When [`Self::update`] must be called next; `None` while the passage of time cannot change
     /// the state.
     fn next_update(&self) -> Option<Instant> {

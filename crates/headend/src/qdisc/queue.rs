@@ -5,10 +5,12 @@ use super::{Fifo, QueueDiscipline};
 use crate::aqm::DropTail;
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
+use crate::metrics::utilisation::LimitUse;
 use crate::packet::Packet;
 use crate::queue::{BacklogLimit, Depth, LineView};
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
+use crate::units::Rate;
 
 /// A queue of a link.
 #[derive(Debug)]
@@ -75,6 +77,16 @@ impl Queue {
             self.discipline.update(line, cx);
         }
         self.note_change(cx);
+    }
+
+    /// Sets the rate of the discipline's shaper, if it has one.
+    pub fn set_rate(&mut self, rate: Rate, now: Instant) {
+        self.discipline.set_rate(rate, now);
+    }
+
+    /// The use of that shaper's rate until `now`; `None` without a shaper.
+    pub fn limit(&self, now: Instant) -> Option<LimitUse> {
+        self.discipline.limit(now)
     }
 
     /// Replaces the discipline. The packets move to the new one in order. Those for which it has no

@@ -101,6 +101,7 @@ impl Scenario {
             flows,
             apps,
             real_hosts: self.real_hosts(),
+            router: self.router,
             recorder,
             window: builder.fastest.bytes_in(DEEPEST),
             bucket: builder.fastest.time_for(u64::from(MTU)) * PACKETS_PER_BUCKET,

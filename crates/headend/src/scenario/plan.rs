@@ -36,6 +36,8 @@ pub struct Scenario {
     length: Length,
     pub(super) interval: Duration,
     pub(super) capture: Option<CapturePlan>,
+    /// The link whose rates an application sets.
+    pub(super) router: Option<usize>,
     warnings: Vec<String>,
     modem_files_read: Vec<ModemFileRead>,
 }
@@ -279,6 +281,7 @@ impl TryFrom<Raw> for Scenario {
         });
         let capture = capture.transpose()?;
         check_expectations(&raw)?;
+        let router = router::find_router(&raw, &groups)?;
         Ok(Self {
             raw,
             links,
@@ -287,6 +290,7 @@ impl TryFrom<Raw> for Scenario {
             length,
             interval,
             capture,
+            router,
             warnings,
             modem_files_read: Vec::new(),
         })

@@ -60,6 +60,8 @@ pub struct Parts {
     pub apps: Vec<AppSetup>,
     /// The real hosts, by their numbers.
     pub real_hosts: Vec<RealHost>,
+    /// The link whose rates an application sets, if there is one.
+    pub router: Option<usize>,
     /// The recorder.
     pub recorder: Recorder,
     /// Bytes that a stream without end may have in flight: room is made for so many.
@@ -84,6 +86,7 @@ pub struct Simulation {
     events: u64,
     sampled_at: Instant,
     real: RealHosts,
+    router: Option<usize>,
     arrivals: Vec<Arrival>,
     life: Option<Life>,
 }
@@ -153,6 +156,7 @@ impl Simulation {
             events: 0,
             sampled_at: Instant::ZERO,
             real,
+            router: parts.router,
             arrivals: Vec::new(),
             life: None,
         };
@@ -481,8 +485,20 @@ impl Simulation {
     fn tell(&mut self, app: AppId, event: AppEvent) {
         // It may open a flow, for which a discard put off may have made a slot free.
         self.catch_up();
+        if let Some(link) = self.router {
+            let link = &self.links[link];
+            self.world.router.sent = [UP, DOWN].map(|port| link.sent(port));
+        }
         let (application, mut cx) = self.application(app);
         application.on(event, &mut cx);
+        if let Some(link) = self.router {
+            let wanted = std::mem::take(&mut self.world.router.wanted);
+            for (port, rate) in [UP, DOWN].into_iter().zip(wanted) {
+                if let Some(rate) = rate {
+                    self.links[link].shape(port, rate, self.now);
+                }
+            }
+        }
     }
 
     /// An application, and what it may touch.
@@ -537,6 +553,10 @@ fn set_ends_of_lines(world: &mut World) {
         }
     }
 }
+
+/// The ports of a plain link.
+const UP: Port = Port(0);
+const DOWN: Port = Port(1);
 
 const SAMPLE: u64 = 0;
 const WARMED_UP: u64 = 1;

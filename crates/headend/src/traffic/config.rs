@@ -3,9 +3,9 @@
 use super::definition::{About, Definition, Fault, Property};
 use super::memory::{Datagrams, Own, Setting};
 use super::{
-    Application, Direction, bulk, cbr, cloud_gaming, conference, game, half_life, isochronous,
-    lld_game, ping, poisson, quake3, real, replay, responsiveness, speed_test, streaming, torrent,
-    video_call, voice, web,
+    Application, Direction, autorate, bulk, cbr, cloud_gaming, conference, game, half_life,
+    isochronous, lld_game, ping, poisson, quake3, real, replay, responsiveness, speed_test,
+    streaming, torrent, video_call, voice, web,
 };
 use crate::flow::Protocol;
 
@@ -49,6 +49,8 @@ macro_rules! applications {
 }
 
 applications! {
+    /// cake-autorate: probes through a router, whose rates follow the delay that they measure.
+    Autorate(autorate::Config),
     /// Bulk transfer: files over TCP, or one transfer that never ends.
     Bulk(bulk::Config),
     /// Datagrams at a constant rate.
@@ -105,7 +107,7 @@ impl ApplicationConfig {
     /// Protocol of the packets.
     pub fn protocol(&self) -> Protocol {
         match (self, self.transport()) {
-            (Self::Ping(_), _) => Protocol::Icmp,
+            (Self::Autorate(_) | Self::Ping(_), _) => Protocol::Icmp,
             (_, "tcp") => Protocol::Tcp,
             _ => Protocol::Udp,
         }

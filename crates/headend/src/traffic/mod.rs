@@ -20,6 +20,7 @@ use crate::packet::{Ecn, FrameId, Side};
 use crate::rng::Rng;
 use crate::tcp;
 use crate::time::{Duration, Instant};
+use crate::units::Rate;
 use crate::wire::real::Header;
 
 pub use crate::endpoint::News;
@@ -27,6 +28,7 @@ pub use crate::endpoint::News;
 pub use config::ApplicationConfig;
 pub use definition::{About, Fault, Property};
 
+pub mod autorate;
 pub mod bulk;
 pub mod cbr;
 pub mod cloud_gaming;
@@ -408,6 +410,16 @@ impl AppContext<'_> {
     /// Sends a datagram of `size` IP bytes.
     pub fn datagram(&mut self, flow: FlowId, from: Side, number: u64, size: u16) {
         self.command(flow, from, Command::Datagram { number, size });
+    }
+
+    /// Bytes that the router whose rate this application sets has sent so far, from this side.
+    pub fn routed(&self, from: Side) -> u64 {
+        self.world.router.sent[from.index()]
+    }
+
+    /// Sets the rate at which the router sends from this side.
+    pub fn set_router_rate(&mut self, from: Side, rate: Rate) {
+        self.world.router.wanted[from.index()] = Some(rate);
     }
 
     /// Records the value of a measure now.

@@ -215,6 +215,7 @@ fn simulation(queue: Box<dyn QueueDiscipline>, sources: &[Source]) -> Simulation
         apps: sources.iter().enumerate().map(app).collect(),
         recorder: Recorder::new(groups, queues, second, DURATION),
         real_hosts,
+        router: None,
         window: 1 << 20,
         bucket: Duration::from_millis(1),
         warmup: Duration::ZERO,

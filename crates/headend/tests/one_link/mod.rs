@@ -82,6 +82,7 @@ impl Setup {
             flows,
             apps,
             real_hosts: Vec::new(),
+            router: None,
             recorder,
             window: 1 << 20,
             bucket: Duration::from_micros(100),

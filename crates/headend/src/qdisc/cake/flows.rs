@@ -123,6 +123,14 @@ impl Flows {
         }
     }
 
+    /// Changes the parameters that follow from the rate.
+    pub(super) fn rescale(&mut self, scale: Scale) {
+        self.scale = scale;
+        for queue in &mut self.queues.0 {
+            queue.law.set_delays(scale.target, scale.interval);
+        }
+    }
+
     /// Makes the queues.
     #[cold]
     fn make_queues(&mut self) {

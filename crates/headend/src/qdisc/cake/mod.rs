@@ -39,6 +39,7 @@ use super::flows::IN_TURN;
 use super::{Parameters, QueueDiscipline};
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
+use crate::metrics::utilisation::LimitUse;
 use crate::named::OrTable;
 use crate::packet::Packet;
 use crate::queue::{Depth, Framing, FramingConfig, Keyword, Limited, LineView};
@@ -142,9 +143,15 @@ fn memory_of(packet: &Packet) -> u64 {
     DESCRIPTION + buffer.next_power_of_two().max(512)
 }
 
+/// A tin's share of a rate.
+fn share(rate: Rate, (part, whole): (u64, u64)) -> Rate {
+    Rate((u128::from(rate.0) * u128::from(part) / u128::from(whole)) as u64)
+}
+
 /// CAKE before one line.
 #[derive(Debug)]
 pub struct Cake {
+    config: Config,
     framing: Framing,
     /// The shaper; `None` without a rate.
     pacer: Option<Pacer>,
@@ -167,8 +174,6 @@ impl Cake {
     pub fn new(config: &Config, mut rng: Rng) -> Result<Self, String> {
         let framing =
             (config.framing.framing()).map_err(|(key, why)| format!("framing.{key}: {why}"))?;
-        let shares = config.tins.shares();
-        let rate = config.rate.limit();
         if config.rtt < Duration::from_micros(20) {
             return Err(format!("rtt must be at least 20 us, not {}", config.rtt));
         }
@@ -178,11 +183,11 @@ impl Cake {
             ack_filter: config.ack_filter,
             framing,
         };
-        let mut tins = Vec::with_capacity(shares.len());
-        let mut entries = Vec::with_capacity(shares.len());
-        for &(part, whole) in &shares {
-            let share = |rate: Rate| u128::from(rate.0) * u128::from(part) / u128::from(whole);
-            let threshold = rate.map(|rate| Rate(share(rate) as u64));
+        let rate = config.rate.limit();
+        let mut tins = Vec::new();
+        let mut entries = Vec::new();
+        for (part, whole) in config.tins.shares() {
+            let threshold = rate.map(|rate| share(rate, (part, whole)));
             if threshold == Some(Rate(0)) {
                 return Err("rate must be at least 16 bit/s, so that each tin has some".into());
             }
@@ -200,6 +205,7 @@ impl Cake {
             memory: 0,
             memory_limit: config.memory_limit(),
             wake: None,
+            config: config.clone(),
         })
     }
 
@@ -309,6 +315,25 @@ impl QueueDiscipline for Cake {
             bytes: sum.bytes + tin.depth().bytes,
         };
         self.tins.iter().fold(Depth::default(), add)
+    }
+
+    fn set_rate(&mut self, rate: Rate, now: Instant) {
+        let Some(pacer) = &mut self.pacer else {
+            return;
+        };
+        pacer.set_rate(rate, now);
+        self.config.rate = MaximumRate::Rate(rate);
+        self.memory_limit = self.config.memory_limit();
+        let shares = self.config.tins.shares();
+        let thresholds: Vec<Rate> = shares.iter().map(|&part| share(rate, part)).collect();
+        for (tin, &threshold) in self.tins.iter_mut().zip(&thresholds) {
+            tin.rescale(Scale::new(Some(threshold), self.config.rtt));
+        }
+        self.order.set_thresholds(thresholds.into_iter(), now);
+    }
+
+    fn limit(&self, now: Instant) -> Option<LimitUse> {
+        self.pacer.as_ref().map(|pacer| pacer.limit(now))
     }
 
     fn next_update(&self) -> Option<Instant> {

@@ -63,6 +63,15 @@ impl RoundRobin {
         }
     }
 
+    /// Changes the thresholds of tins that have some.
+    pub(super) fn set_thresholds(&mut self, thresholds: impl Iterator<Item = Rate>, now: Instant) {
+        for (entry, rate) in self.tins.iter_mut().zip(thresholds) {
+            if let Some(pacer) = &mut entry.pacer {
+                pacer.set_rate(rate, now);
+            }
+        }
+    }
+
     /// The next tin of those in which packets wait; `None` if no packet waits.
     #[inline]
     pub(super) fn choose(

@@ -7,6 +7,7 @@
 //! is below its threshold. That one may save the time of one packet, so that a tin whose turn comes
 //! a little late reaches its threshold all the same.
 
+use crate::metrics::utilisation::LimitUse;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
 
@@ -15,10 +16,16 @@ use crate::units::Rate;
 pub(super) struct Pacer {
     rate: Rate,
     due: Instant,
-    /// The time that it may save.
+    /// The bytes that it may save, and their time.
+    saved: u64,
     savings: Duration,
     /// Numerator of the fraction of a nanosecond that `due` lacks, over the rate.
     rest: u64,
+    /// Bytes that were charged.
+    charged: u64,
+    /// What the rates before this one could have let pass, in bits, and since when it is this one.
+    before: f64,
+    since: Instant,
 }
 
 impl Pacer {
@@ -27,17 +34,43 @@ impl Pacer {
         Self {
             rate,
             due: Instant::ZERO,
+            saved: 0,
             savings: Duration::ZERO,
             rest: 0,
+            charged: 0,
+            before: 0.0,
+            since: Instant::ZERO,
         }
     }
 
     /// A pacer that may save the time of so many bytes.
     pub(super) fn with_savings(rate: Rate, bytes: u64) -> Self {
         Self {
+            saved: bytes,
             savings: rate.time_for(bytes),
             ..Self::new(rate)
         }
+    }
+
+    /// Changes the rate from `now` on. What is due stays due when it was.
+    pub(super) fn set_rate(&mut self, rate: Rate, now: Instant) {
+        (self.before, self.since) = (self.came(now), now);
+        (self.rate, self.rest) = (rate, 0);
+        self.savings = rate.time_for(self.saved);
+    }
+
+    /// The bits that the rate could have let pass until `now`.
+    fn came(&self, now: Instant) -> f64 {
+        self.before + self.rate.0 as f64 * (now - self.since).as_secs_f64()
+    }
+
+    /// The use of the rate until `now`.
+    pub(super) fn limit(&self, now: Instant) -> LimitUse {
+        let passed = self.charged as f64 * 8.0;
+        let mut limit = LimitUse::of_line(self.came(now), self.rate, passed);
+        // A packet counts as a whole when it leaves, and is paid for until the next one is due.
+        limit.ready -= self.rate.0 as f64 * self.due.since(now).as_secs_f64();
+        limit
     }
 
     /// When the next packet is due.
@@ -59,6 +92,7 @@ impl Pacer {
         if self.due.as_nanos() < earliest {
             (self.due, self.rest) = (Instant::from_nanos(earliest), 0);
         }
+        self.charged += bytes;
         let bits_ns = bytes * 8_000_000_000 + self.rest;
         self.rest = bits_ns % self.rate.0;
         self.due += Duration::from_nanos(bits_ns / self.rate.0);
@@ -89,6 +123,37 @@ mod tests {
         assert!(!pacer.is_due(at(999)) && pacer.is_due(at(1000)));
         pacer.charge(1000, at(5000));
         assert_eq!(pacer.due(), at(6000));
+    }
+
+    #[test]
+    fn a_change_of_the_rate_counts_for_what_comes_next() {
+        let mut pacer = Pacer::new(Rate(8_000_000));
+        pacer.charge(1000, at(0));
+        pacer.set_rate(Rate(4_000_000), at(0));
+        assert_eq!(pacer.due(), at(1000));
+        pacer.charge(1000, at(1000));
+        assert_eq!(pacer.due(), at(3000));
+    }
+
+    #[test]
+    fn a_rate_that_is_always_used_is_used_as_a_whole() {
+        let mut pacer = Pacer::new(Rate(8_000_000));
+        for packet in 0..10 {
+            pacer.charge(1000, at(packet * 1000));
+        }
+        pacer.set_rate(Rate(4_000_000), at(10_000));
+        pacer.charge(1000, at(10_000));
+        let LimitUse {
+            came,
+            ready,
+            passed,
+            ..
+        } = pacer.limit(at(11_000));
+        assert_eq!((came, passed), (84_000.0, 88_000.0));
+        assert!(
+            (ready + 4000.0).abs() < 1.0,
+            "a millisecond is paid for in advance: {ready}"
+        );
     }
 
     #[test]

@@ -93,8 +93,11 @@ impl Document {
                 return Err(ScenarioError::invalid(path.as_str(), why).with_origin(Some(place.key)));
             }
             if reached == "router" && tree.is_string() {
-                // A queue alone is short for a table with it.
-                *tree = serde_json::json!({ "queue": tree.take() });
+                // A queue alone is short for a table with it; "off" is none.
+                *tree = match tree.take() {
+                    Value::String(word) if word == "off" => Value::Object(Map::new()),
+                    queue => serde_json::json!({ "queue": queue }),
+                };
             }
             let is_kind = KINDS.iter().any(|kind| reached.ends_with(kind));
             if !tree.is_object() || is_kind && tree.get(key).is_none() {

@@ -11,7 +11,9 @@ use crate::named::{Named, OrTable};
 use crate::qdisc::{QueueConfig, cake};
 use crate::queue::FramingConfig;
 use crate::scenario::queue::Queue;
-use crate::units::{Probability, RelativeRate};
+use crate::time::Duration;
+use crate::traffic::autorate;
+use crate::units::RelativeRate;
 
 /// A router: `"off"` or a queue alone, or a table.
 pub type RouterConfig = OrTable<NoneOrQueue, Router>;
@@ -91,6 +93,11 @@ pub struct Router {
     /// one: `"docsis"` before a modem, and what a plain link says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub framing: Option<FramingConfig>,
+    /// Whether the rates follow the delay that probes measure, as cake-autorate does it on a line
+    /// that varies: `true`, or a table. `rate` is where they begin, and where they return to
+    /// without load. Only with `cake`. Default: they stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub autorate: Option<OrTable<bool, Autorate>>,
     /// The line that it stands before. Default: that of the bottleneck, or the only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
@@ -100,11 +107,44 @@ impl Default for Router {
     fn default() -> Self {
         Self {
             queue: Named(QueueConfig::Cake(cake::Config::default())),
-            rate: RelativeRate::Share(Probability(0.95)),
+            rate: RelativeRate::Share(0.95),
             up: None,
             down: None,
             framing: None,
+            autorate: None,
             link: None,
+        }
+    }
+}
+
+/// How a router's rates follow the delay. It becomes an application of its own, called `autorate`.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Autorate {
+    /// The lowest rate: a share of the line's rate, or a rate. It should be what the line carries
+    /// at its worst.
+    pub minimum: RelativeRate,
+    /// The highest rate: a share of the line's rate, or a rate. It should be what the line carries
+    /// at its best.
+    pub maximum: RelativeRate,
+    /// How much longer than without a queue a probe may take. Raising it gives more throughput and
+    /// permits more delay.
+    pub threshold: Duration,
+    /// Whether the delay of each direction is measured on its own (`tsping`, `irtt`). Otherwise half
+    /// of the round trip stands for it (`fping`), and a queue in one direction slows down both.
+    pub one_way: bool,
+}
+
+impl Default for Autorate {
+    fn default() -> Self {
+        let usual = autorate::Config::default();
+        Self {
+            // The default bounds of cake-autorate: a quarter of the base, and what the line can
+            // carry.
+            minimum: RelativeRate::Share(0.25),
+            maximum: RelativeRate::Share(1.0),
+            threshold: usual.threshold,
+            one_way: usual.one_way,
         }
     }
 }

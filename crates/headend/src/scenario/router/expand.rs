@@ -1,5 +1,6 @@
 //! From a router to the link that it is.
 
+use super::autorate;
 use super::config::{NoneOrQueue, Router};
 use crate::named::{Named, OrTable};
 use crate::qdisc::{QueueConfig, cake};
@@ -12,6 +13,8 @@ use crate::scenario::plain::{LinkDirection, PointToPoint, RateLimit};
 use crate::scenario::queue::{MTU, Queue};
 use crate::scenario::raw::Raw;
 use crate::time::Duration;
+use crate::traffic::ApplicationConfig;
+use crate::traffic::autorate::Config;
 use crate::units::{ByteCount, MaximumRate, Rate};
 
 /// The name of the link that a router becomes.
@@ -19,6 +22,9 @@ const ROUTER: &str = "router";
 
 /// The host of flows that name none.
 const HOME: &str = "home";
+
+/// The key, and the name of the flow that it becomes.
+const AUTORATE: &str = "autorate";
 
 /// How fast a home's network is.
 const NETWORK: Rate = Rate(10_000_000_000);
@@ -48,10 +54,19 @@ pub(in crate::scenario) fn expand(raw: &mut Raw, duration: Duration) -> Result<(
     let line = find_line(&router, raw, &links)?;
     let framing = (router.framing.clone()).unwrap_or_else(|| framing_of(&raw.link[&line.name].0));
     let rates = [0, 1].map(|way| nominal_rate(line, way));
-    let [up, down] = [(router.up, 0), (router.down, 1)].map(|(own, way)| {
-        let rate = own.unwrap_or(router.rate).of(rates[way]);
-        direction(&router.queue, rate, &framing, way == 1)
-    });
+    let own = [router.up, router.down].map(|own| own.unwrap_or(router.rate));
+    let own = [0, 1].map(|way| own[way].of(rates[way]));
+    let [up, down] = [0, 1].map(|way| direction(&router.queue, own[way], &framing, way == 1));
+    let directions = [0, 1].map(|way| (rates[way], own[way]));
+    let autorate = autorate::application(router.autorate.as_ref(), ROUTER, directions)
+        .and_then(|application| match (&application, &router.queue) {
+            (None, _) | (_, Named(QueueConfig::Cake(_))) => Ok(application),
+            (Some(_), Named(other)) => Err(format!(
+                "it sets the rate of cake, and the queue is {}",
+                other.name()
+            )),
+        })
+        .map_err(|why| ScenarioError::invalid(format!("{ROUTER}.{AUTORATE}"), why))?;
     let name = line.name.clone();
     let is_only = links.len() == 1;
     let router_link = PointToPoint {
@@ -69,6 +84,9 @@ pub(in crate::scenario) fn expand(raw: &mut Raw, duration: Duration) -> Result<(
     }
     if is_only {
         give_home(raw, &name);
+    }
+    if let Some(config) = autorate {
+        add_autorate(raw, config, &name)?;
     }
     Ok(())
 }
@@ -179,23 +197,41 @@ fn give_home(raw: &mut Raw, line: &str) {
     if !raw.flow.values().any(homeless) {
         return;
     }
-    let name = free_name(raw);
+    let name = add_host(raw, HOME, line);
     for flow in raw.flow.values_mut().filter(|flow| flow.host.is_none()) {
         flow.host = Some(name.clone());
     }
+}
+
+/// Adds the program that sets the rates, on a host of its own behind the router's queues.
+fn add_autorate(raw: &mut Raw, config: Config, line: &str) -> Result<(), ScenarioError> {
+    let host = add_host(raw, AUTORATE, line);
+    let flow = Flow::new(ApplicationConfig::Autorate(config), host);
+    match raw.flow.insert(AUTORATE.to_owned(), flow) {
+        None => Ok(()),
+        Some(_) => {
+            let path = format!("flow.{AUTORATE}");
+            let why = "router.autorate has a flow of this name; expected another name";
+            Err(ScenarioError::invalid(path, why))
+        }
+    }
+}
+
+/// Adds a host behind the router; its name begins with this.
+fn add_host(raw: &mut Raw, name: &str, line: &str) -> String {
+    let name = free_name(raw, name);
     let via = vec![ROUTER.to_owned(), line.to_owned()];
-    raw.host.insert(
-        name,
-        Host {
-            via,
-            ..Host::default()
-        },
-    );
+    let host = Host {
+        via,
+        ..Host::default()
+    };
+    raw.host.insert(name.clone(), host);
+    name
 }
 
 /// A name that no host has.
-fn free_name(raw: &Raw) -> String {
-    let mut name = HOME.to_owned();
+fn free_name(raw: &Raw, name: &str) -> String {
+    let mut name = name.to_owned();
     while raw.host.contains_key(&name) {
         name.push('_');
     }
@@ -273,6 +309,62 @@ mod tests {
         let link = &found["link"]["router"]["point_to_point"];
         assert_eq!(link["up"]["queue"]["cake"]["rate"], "4.5 Mbit/s");
         assert_eq!(link["down"]["queue"].get("cake"), None);
+    }
+
+    #[test]
+    fn autorate_becomes_a_flow_that_sets_the_rates() {
+        let found = read(LINE, &[("router.autorate", "true")]).expect("it makes sense");
+        let flow = &found["flow"]["autorate"];
+        assert_eq!(flow["host"], "autorate");
+        let application = &flow["application"]["autorate"];
+        assert_eq!(application["link"], "router");
+        assert_eq!(
+            application["up"],
+            json!({"minimum": "1.25 Mbit/s", "base": "4.75 Mbit/s", "maximum": "5 Mbit/s"})
+        );
+        let again = Scenario::parse(&found.to_string(), Format::Json, &[], &BTreeMap::new());
+        let again = again.expect("it makes sense").to_json();
+        assert_eq!(
+            serde_json::from_str::<Value>(&again).expect("it is JSON"),
+            found
+        );
+        let one = [
+            ("router.autorate.one_way", "true"),
+            ("router.down", "unlimited"),
+        ];
+        let found = read(LINE, &one).expect("it makes sense");
+        let application = &found["flow"]["autorate"]["application"]["autorate"];
+        assert_eq!(application["one_way"], true);
+        assert_eq!(application.get("down"), None);
+        let without = read(LINE, &[("router.autorate", "false")]).expect("it makes sense");
+        assert_eq!(without["flow"].get("autorate"), None);
+        let off = format!("router = \"off\"\n{LINE}");
+        let on = read(&off, &[("router.autorate", "true")]).expect("a key of it switches it on");
+        assert_eq!(on["flow"]["autorate"]["host"], "autorate");
+    }
+
+    #[test]
+    fn autorate_without_a_rate_of_cake_is_refused() {
+        let on = ("router.autorate", "true");
+        let error = read(LINE, &[("router", "fq_codel"), on]).expect_err("no cake");
+        assert!(
+            error.contains("router.autorate: it sets the rate of cake, and the queue is fq_codel"),
+            "{error}"
+        );
+        let error = read(LINE, &[("router.rate", "unlimited"), on]).expect_err("no rate");
+        assert!(error.contains("a rate that is unlimited"), "{error}");
+        let taken = format!("{LINE}\n[flow.autorate]\napplication = \"ping\"");
+        let error = read(&taken, &[on]).expect_err("the name is taken");
+        assert!(
+            error.contains("flow.autorate: router.autorate has"),
+            "{error}"
+        );
+        let lost = format!("{LINE}\n[flow.script]\napplication = \"autorate\"");
+        let error = read(&lost, &[]).expect_err("no router");
+        assert!(
+            error.contains("expected a plain link of the scenario, not \"router\""),
+            "{error}"
+        );
     }
 
     #[test]

@@ -5,8 +5,10 @@
 //! its own; for every other queue the link gets a token bucket with the burst that sqm-scripts give
 //! HTB, 1 ms at its rate, or one packet.
 
+mod autorate;
 mod config;
 mod expand;
 
+pub(super) use autorate::find_router;
 pub use config::{NoneOrQueue, Router, RouterConfig};
 pub(super) use expand::expand;

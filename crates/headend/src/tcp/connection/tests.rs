@@ -210,6 +210,7 @@ impl Setup {
             lines: lines.into(),
             apps: vec![app],
             real_hosts: Vec::new(),
+            router: None,
             recorder: recorder(self.interval.unwrap_or(self.duration / 10), self.duration),
             flows,
             window: 1 << 20,
