@@ -522,7 +522,7 @@ def _find_beside(
     if not case.suffering or any(isinstance(fact, told) for fact in causes):
         return None
     limits = find_transfer_limits(case.record)
-    own = {Limit.RECEIVE_WINDOW, Limit.SEND_BUFFER, Limit.PATH_LOSS}
+    own = {Limit.RECEIVE_WINDOW, Limit.SEND_BUFFER, Limit.PATH_LOSS, Limit.REQUESTS}
     if not any(isinstance(fact, facts.AcksFill) for fact in causes):
         own.add(Limit.ACKNOWLEDGEMENTS)
     if found := [limit for limit in limits if limit.kind in own]:

@@ -16,6 +16,7 @@ from typing import Any
 from headend.analysis.channels import gather_channels
 from headend.analysis.key_figure import read_number
 from headend.analysis.queues import FULL, weigh_queues
+from headend.analysis.requests import Asking, find_asking
 from headend.analysis.routes import list_hops
 from headend.analysis.throttling import measure_time_under_way
 from headend.engine.description import list_applications
@@ -46,6 +47,8 @@ class Limit(StrEnum):
     APPLICATION = "application"
     #: The other direction, in which its acknowledgements are, is full.
     ACKNOWLEDGEMENTS = "acknowledgements"
+    #: Its modem asks for one burst at a time.
+    REQUESTS = "requests"
     #: Nothing of its own: a full line gives it its share.
     LINE = "line"
 
@@ -97,6 +100,8 @@ class TransferLimit:
         The queue in which its acknowledgements wait for most of the round trip, and how long, ns.
     line
         What is full on its way; None where nothing is.
+    asking
+        What its modem's requests allow; None where they do not limit it.
     links
         How many links its packets cross.
     """
@@ -115,6 +120,7 @@ class TransferLimit:
     ack_queue: str = ""
     ack_wait_ns: float = 0.0
     line: FullLine | None = None
+    asking: Asking | None = None
     links: int = 1
 
 
@@ -145,7 +151,8 @@ def _find_limit(
     first = rows[0]["flow"]
     full = _find_full(record, first, way)
     back = _find_full(record, first, "down" if way == "up" else "up")
-    kind, ratio = _choose_kind(record, rows, full, is_back_full=back is not None)
+    asking = find_asking(record, _list_places(record, first)) if way == "up" else None
+    kind, ratio = _choose_kind(record, rows, full, asking, is_back_full=back is not None)
     if kind is None:
         return None
     rtt, tcp = _measure_rtt(record, {row["flow"] for row in rows}), flow.get("tcp", {})
@@ -175,6 +182,7 @@ def _find_limit(
         ack_queue=ack_queue,
         ack_wait_ns=ack_wait,
         line=full,
+        asking=asking if kind is Limit.REQUESTS else None,
         links=len({hop.partition(".")[0] for hop in list_hops(record, first)}),
     )
 
@@ -183,6 +191,7 @@ def _choose_kind(
     record: Record,
     rows: Sequence[Mapping[str, Any]],
     full: FullLine | None,
+    asking: Asking | None,
     *,
     is_back_full: bool,
 ) -> tuple[Limit | None, float]:
@@ -192,6 +201,8 @@ def _choose_kind(
     ----------
     full
         What is full on their way, or None.
+    asking
+        What the requests of their modem allow, or None.
     is_back_full
         Whether something is full on the way of their acknowledgements.
     """
@@ -222,14 +233,14 @@ def _choose_kind(
         return Limit.PATH_LOSS, fmean(by_window)
     if full is not None:
         return Limit.LINE, 1.0
+    if asking is not None:
+        return Limit.REQUESTS, 1.0
     return (Limit.ACKNOWLEDGEMENTS, 1.0) if is_back_full else (None, 0.0)
 
 
 def _find_full(record: Record, flow: str, way: str) -> FullLine | None:
     """Find what is full on a flow's way in one direction; of several, that of the lowest rate."""
-    hops = list(list_hops(record, flow))
-    # An access point's queue is that of the cell, not of a station.
-    places = {*hops, *(hop.partition(".")[0] for hop in hops)}
+    places = _list_places(record, flow)
     full = [
         FullLine(row["queue"], row["rate_bps"], row["discipline"])
         for row in weigh_queues(record)
@@ -245,6 +256,13 @@ def _find_full(record: Record, flow: str, way: str) -> FullLine | None:
         if state.is_full and any(state.serves(place, way) for place in places)
     )
     return next(channels, None)
+
+
+def _list_places(record: Record, flow: str) -> set[str]:
+    """List what a flow passes: links, and modems and stations of links."""
+    hops = list(list_hops(record, flow))
+    # An access point's queue is that of the cell, not of a station.
+    return {*hops, *(hop.partition(".")[0] for hop in hops)}
 
 
 def _measure_rtt(record: Record, flows: set[str]) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from headend.analysis import facts
 from headend.analysis.facts import Remedy
 from headend.analysis.queues import LOSSY_SHARE
+from headend.analysis.requests import Asking
 from headend.analysis.transfer_limits import Limit, TransferLimit
 from headend.text.wording import join_names, list_names
 from headend.wording.proposals import end_untried
@@ -17,6 +18,9 @@ from headend.wording.queue import MOST_NAMED, name_queue
 
 #: Transfers whose limits an answer names; one, where the text gets longer than so many characters.
 MOST_LIMITS, LONGEST = 2, 150
+
+#: Packets of a request, on average, from which there are several.
+LEAST_MANY = 1.1
 
 #: What the limits are called that a host sets.
 WINDOWS = {Limit.RECEIVE_WINDOW: "receive window", Limit.SEND_BUFFER: "send buffer"}
@@ -63,6 +67,8 @@ def _describe_limit(limit: TransferLimit) -> str:
     if limit.kind is Limit.ACKNOWLEDGEMENTS:
         back = "up" if limit.direction == "down" else "down"
         return f"{who} gets what its acknowledgements allow, which share the full way {back}"
+    if limit.asking is not None:
+        return _describe_asking(who, limit.asking)
     name = WINDOWS[limit.kind]
     if limit.allowed_bps is None:
         return f"the {name} limits {who}"
@@ -74,6 +80,15 @@ def _describe_limit(limit: TransferLimit) -> str:
         return text
     waits = f"for {time(limit.ack_wait_ns)} of it acknowledgements wait in {limit.ack_queue}"
     return f"{text}, and {waits}"
+
+
+def _describe_asking(who: str, asking: Asking) -> str:
+    """Say that a modem asks for one burst at a time, and what that allows."""
+    burst = "a packet" if asking.packets < LEAST_MANY else f"{asking.packets:.1f} packets"
+    return (
+        f"the requests of its modem limit {who}: one at a time, each for {burst}, every"
+        f" {time(asking.interval_ns)}, which is {rate(asking.rate_bps)} in {asking.queue}"
+    )
 
 
 def brief_controls(fact: facts.UnequalControls) -> str:
@@ -126,6 +141,11 @@ def _tell_limit(limit: TransferLimit) -> str:
         return f"{who} is limited by {_name_line(limit)}"
     if limit.kind is Limit.PATH_LOSS:
         return f"losses of the path ({share(limit.lost_ratio)}) limit {who}"
+    if limit.asking is not None:
+        burst = "a packet" if limit.asking.packets < LEAST_MANY else "a burst"
+        return (
+            f"one request at a time, for {burst} every {time(limit.asking.interval_ns)}, limits {who}"
+        )
     if limit.kind is Limit.ACKNOWLEDGEMENTS or limit.allowed_bps is None:
         return _describe_limit(limit)
     name = WINDOWS[limit.kind]
