@@ -102,6 +102,9 @@ class TransferLimit:
         What is full on its way; None where nothing is.
     asking
         What its modem's requests allow; None where they do not limit it.
+    cubic_bps
+        What CUBIC would get with the losses of the path, bit/s, where that is less than this sender
+        gets of a full line; None otherwise.
     links
         How many links its packets cross.
     """
@@ -121,6 +124,7 @@ class TransferLimit:
     ack_wait_ns: float = 0.0
     line: FullLine | None = None
     asking: Asking | None = None
+    cubic_bps: float | None = None
     links: int = 1
 
 
@@ -158,6 +162,7 @@ def _find_limit(
     rtt, tcp = _measure_rtt(record, {row["flow"] for row in rows}), flow.get("tcp", {})
     lost, control = _lose_on_path(rows), name_control(flow)
     allowed, window = None, ""
+    segment = int(tcp.get("mtu", 1500)) - _HEADERS
     if kind is Limit.RECEIVE_WINDOW:
         window = _read_size(tcp, "receive_window") or _read_size(tcp, "receive_buffer")
     elif kind is Limit.SEND_BUFFER:
@@ -165,14 +170,16 @@ def _find_limit(
     if rtt and window:
         allowed = parse_quantity(window, "size").value * 8e9 / rtt
     elif rtt and kind is Limit.PATH_LOSS:
-        allowed = estimate_rate(control, lost, rtt, int(tcp.get("mtu", 1500)) - _HEADERS)
+        allowed = estimate_rate(control, lost, rtt, segment)
+    goodput = fmean(row["goodput_bps"] for row in rows)
+    cubic = estimate_rate("cubic", lost, rtt, segment) if rtt and kind is Limit.LINE else None
     ack_queue, ack_wait = _find_ack_wait(record, way, rtt) if window else ("", 0.0)
     return TransferLimit(
         flow=name,
         count=len(rows),
         direction=way,
         kind=kind,
-        goodput_bps=fmean(row["goodput_bps"] for row in rows),
+        goodput_bps=goodput,
         ratio=ratio,
         rtt_ns=rtt,
         window=window,
@@ -183,6 +190,7 @@ def _find_limit(
         ack_wait_ns=ack_wait,
         line=full,
         asking=asking if kind is Limit.REQUESTS else None,
+        cubic_bps=cubic if cubic is not None and cubic < goodput else None,
         links=len({hop.partition(".")[0] for hop in list_hops(record, first)}),
     )
 
@@ -364,5 +372,5 @@ def find_control_shares(record: Record) -> tuple[ControlShare, ControlShare, Ful
 
 
 def list_told(limits: Sequence[TransferLimit]) -> Iterator[TransferLimit]:
-    """List the limits that are no share of a line."""
-    return (limit for limit in limits if limit.kind is not Limit.LINE)
+    """List the limits that are no share of a line, and those shares that losses do not reduce."""
+    return (limit for limit in limits if limit.kind is not Limit.LINE or limit.cubic_bps)

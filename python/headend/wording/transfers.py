@@ -63,7 +63,14 @@ def _describe_limit(limit: TransferLimit) -> str:
             f" {rate(limit.allowed_bps)} with that"
         )
     if limit.kind is Limit.LINE:
-        return f"{who} has its share of {_name_line(limit)}"
+        has = f"{who} has its share of {_name_line(limit)}"
+        if limit.cubic_bps is None:
+            return has
+        return (
+            f"{has} though the path loses {share(limit.lost_ratio)} of its packets, with which CUBIC"
+            f" would get about {rate(limit.cubic_bps)}: {limit.control.upper()} is not held back by"
+            " them"
+        )
     if limit.kind is Limit.ACKNOWLEDGEMENTS:
         back = "up" if limit.direction == "down" else "down"
         return f"{who} gets what its acknowledgements allow, which share the full way {back}"
@@ -102,6 +109,8 @@ def brief_controls(fact: facts.UnequalControls) -> str:
                     f"behind {fact.flow_queue} {name} does not yield: each flow has its turn, and"
                     " it does not see how long others wait"
                 )
+            if one is least and fact.unreached:
+                return _tell_unreached(fact, fact.unreached)
             if one is least:
                 return (
                     f"{name} yields to {other.flow}, as it is meant to: it slows down while packets"
@@ -111,6 +120,23 @@ def brief_controls(fact: facts.UnequalControls) -> str:
     if most.control.startswith("bbr"):
         return f"{names[0]} does not slow down for losses, and {names[1]} does"
     return f"their congestion controls differ: {names[0]} and {names[1]}"
+
+
+def _tell_unreached(
+    fact: facts.UnequalControls, unreached: tuple[str, float, float], *, is_brief: bool = False
+) -> str:
+    """Say that no target makes a sender give way, and what does: how slowly it grows."""
+    least, (queue, longest_ns, target_ns) = fact.least, unreached
+    slow = "grows slowly"
+    if least.control == "ledbat_plus_plus":
+        slow += " and pauses from time to time"
+    text = f"{least.flow} ({_name_ledbat(least.control)}) {slow}, and has less than {fact.most.flow}"
+    if is_brief:
+        return text
+    return (
+        f"{text}: packets in {queue} wait {time(longest_ns)} at the 99th percentile, less than the"
+        f" target of {time(target_ns)} above which it would give way"
+    )
 
 
 def _name_ledbat(control: str) -> str:
@@ -125,6 +151,8 @@ def tell_beside(fact: facts.LimitedTransfers | facts.UnequalControls) -> str:
     got = f"{rate(least.goodput_bps)} beside {rate(most.goodput_bps)}"
     if fact.flow_queue:
         return brief_controls(fact)
+    if fact.unreached:
+        return f"{_tell_unreached(fact, fact.unreached, is_brief=True)} ({got})"
     if least.control.startswith("ledbat"):
         name = _name_ledbat(least.control)
         return f"{least.flow} ({name}) yields to {most.flow}, as it is meant to ({got})"
