@@ -533,8 +533,8 @@ class UnequalControls(Fact):
     flow_queue
         The discipline that gives each flow its turn; empty where they share one queue.
     unreached
-        Of one that is to give way above a delay which the queue does not reach: that queue, its 99th
-        percentile, and the target, ns. None otherwise.
+        Of one that is to give way above a delay which the queue does not reach: that queue, its
+        99th percentile, and the target, ns. None otherwise.
     """
 
     most: ControlShare

@@ -1,8 +1,8 @@
 """Modems that ask for a burst, and again once it is granted: what that leaves of their rate.
 
 Before continuous concatenation (DOCSIS 3.0) a modem has one request outstanding, for one packet or
-for the few that its largest burst holds (MULPIv3.0 §7.2; RFI 1.1 §8.3). However much waits, it sends
-that much in each time from request to grant.
+for the few that its largest burst holds (docs/models/docsis.md). However much waits, it sends that
+much in each time from request to grant.
 """
 
 from __future__ import annotations

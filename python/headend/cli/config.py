@@ -271,9 +271,9 @@ def check(
     """Check a modem's file: buffers and AQM against rates, references, ranges, lengths and MICs.
 
     An error is what a modem or a CMTS refuses, or what a line suffers from. Each finding names the
-    TLV, the numbers and what to do. The check reads the file alone: headend recommend FILE says what
-    it does to the people on its line. Exit code 1: a file has an error, or with --strict a warning.
-    2: a file cannot be read.
+    TLV, the numbers and what to do. The check reads the file alone: headend recommend FILE says
+    what it does to the people on its line. Exit code 1: a file has an error, or with --strict a
+    warning. 2: a file cannot be read.
 
         headend config check modem.cm
         headend config check *.cm --strict --secret-file secret.txt

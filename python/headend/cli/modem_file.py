@@ -60,7 +60,9 @@ def print_findings(name: str, findings: Sequence[Finding], supposed: str = "") -
     console = make_output()
     counts = {one: sum(found.severity == one for found in findings) for one in _SEVERITIES}
     told = [write_count(count, severity) for severity, count in counts.items() if count]
-    console.print(write_line((name, "bold"), f": {join_names(told) or 'nothing wrong in the file'}"))
+    console.print(
+        write_line((name, "bold"), f": {join_names(told) or 'nothing wrong in the file'}")
+    )
     if supposed:
         print_sentence(console, f"{supposed}.")
     for finding in findings:

@@ -216,9 +216,7 @@ def _describe_one(
     return Change(kind, one.path, text, words, None)
 
 
-def _compare_flow(
-    was: ServiceFlow, now: ServiceFlow, generation: Generation
-) -> Iterator[Change]:
+def _compare_flow(was: ServiceFlow, now: ServiceFlow, generation: Generation) -> Iterator[Change]:
     changes = list(_compare_bundle(was, now))
     effect = _describe_effect(was.buffer, now.buffer)
     last = _find_cause(changes, was.buffer, now.buffer)

@@ -67,9 +67,9 @@ def _describe_limit(limit: TransferLimit) -> str:
         if limit.cubic_bps is None:
             return has
         return (
-            f"{has} though the path loses {share(limit.lost_ratio)} of its packets, with which CUBIC"
-            f" would get about {rate(limit.cubic_bps)}: {limit.control.upper()} is not held back by"
-            " them"
+            f"{has} though the path loses {share(limit.lost_ratio)} of its packets, with which"
+            f" CUBIC would get about {rate(limit.cubic_bps)}: {limit.control.upper()} is not held"
+            " back by them"
         )
     if limit.kind is Limit.ACKNOWLEDGEMENTS:
         back = "up" if limit.direction == "down" else "down"
@@ -130,7 +130,9 @@ def _tell_unreached(
     slow = "grows slowly"
     if least.control == "ledbat_plus_plus":
         slow += " and pauses from time to time"
-    text = f"{least.flow} ({_name_ledbat(least.control)}) {slow}, and has less than {fact.most.flow}"
+    text = (
+        f"{least.flow} ({_name_ledbat(least.control)}) {slow}, and has less than {fact.most.flow}"
+    )
     if is_brief:
         return text
     return (
@@ -171,9 +173,8 @@ def _tell_limit(limit: TransferLimit) -> str:
         return f"losses of the path ({share(limit.lost_ratio)}) limit {who}"
     if limit.asking is not None:
         burst = "a packet" if limit.asking.packets < LEAST_MANY else "a burst"
-        return (
-            f"one request at a time, for {burst} every {time(limit.asking.interval_ns)}, limits {who}"
-        )
+        every = time(limit.asking.interval_ns)
+        return f"one request at a time, for {burst} every {every}, limits {who}"
     if limit.kind is Limit.ACKNOWLEDGEMENTS or limit.allowed_bps is None:
         return _describe_limit(limit)
     name = WINDOWS[limit.kind]
