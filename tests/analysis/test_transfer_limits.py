@@ -61,3 +61,58 @@ def test_notes_name_the_line_and_who_yields() -> None:
     notes = " ".join(judge(run({"host": "two"}, ledbat)).notes)
     assert "first has its share of fast.down (20 Mbit/s)" in notes
     assert "Second (LEDBAT) yields to first, as it is meant to" in notes
+
+
+def test_a_target_that_the_queue_does_not_reach_is_no_reason_to_yield() -> None:
+    def notes(queue: dict[str, Any]) -> str:
+        line = {"up": {"rate": "5 Mbit/s", "queue": queue}, "down": {"rate": "50 Mbit/s"}}
+        bulk = {"application": "bulk", "direction": "up", "rtt": "20 ms"}
+        flows = {"backup": {**bulk, "tcp": {"congestion": "ledbat_plus_plus"}}, "upload": bulk}
+        result = headend.run(
+            {
+                "duration": "40 s",
+                "warmup": "10 s",
+                "link": {"line": {"point_to_point": line}},
+                "flow": flows,
+            }
+        )
+        return " ".join(judge(result).notes)
+
+    # PIE aims at 15 ms, and LEDBAT++ at 60 ms.
+    short = notes({"pie": {}})
+    assert "yields" not in short
+    assert "Backup (LEDBAT++) grows slowly and pauses from time to time" in short
+    assert "less than the target of 60 ms above which it would give way" in short
+    assert "Backup (LEDBAT++) yields to upload" in notes({"drop_tail": {"limit": "250 ms"}})
+
+
+def test_losses_of_the_path_are_told_of_a_sender_that_they_do_not_hold_back() -> None:
+    def limit(control: str, loss: str) -> Any:
+        upload = {
+            "application": "bulk",
+            "direction": "up",
+            "rtt": "60 ms",
+            "path": {"loss": loss},
+            "tcp": {"congestion": control},
+        }
+        line = {"up": {"rate": "10 Mbit/s"}, "down": {"rate": "50 Mbit/s"}}
+        result = headend.run(
+            {
+                "duration": "20 s",
+                "warmup": "5 s",
+                "link": {"line": {"point_to_point": line}},
+                "flow": {"upload": upload},
+            }
+        )
+        return find_transfer_limits(result)[0], " ".join(judge(result).notes)
+
+    found, notes = limit("bbr", "0.01")
+    assert found.kind is Limit.LINE
+    # 1/sqrt(p) laws: CUBIC gets about 2 Mbit/s with a loss of 1 % over 60 ms and a queue.
+    assert found.cubic_bps is not None
+    assert 1e6 < found.cubic_bps < 4e6
+    assert "of its packets, with which CUBIC would get about" in notes
+    assert "BBR is not held back by them" in notes
+    found, notes = limit("bbr", "0")
+    assert found.cubic_bps is None
+    assert "CUBIC" not in notes

@@ -345,6 +345,17 @@ def test_check_exits_with_1_for_errors_and_names_the_place() -> None:
     assert answer.stderr == ""
 
 
+def test_check_says_what_it_does_not_check() -> None:
+    write_two()
+    answer = call("check", "good.cm", "--secret", "DOCSIS")
+    assert answer.stdout.startswith("good.cm: nothing wrong in the file\n")
+    assert "`headend recommend good.cm`" in " ".join(answer.stdout.split())
+    older = call("check", "good.cm", "--preset", "docsis30").stdout
+    assert "`headend recommend good.cm --preset docsis30`" in " ".join(older.split())
+    # A file with an error is mended first.
+    assert "headend recommend" not in call("check", "long.cm", "--preset", "docsis30").stdout
+
+
 def test_check_as_json_has_the_findings_of_each_file() -> None:
     write_two()
     answer = call("check", "good.cm", "long.cm", "--secret", "DOCSIS", "--json", "--strict")
@@ -378,6 +389,9 @@ def test_diff_says_what_a_buffer_does_to_the_delay() -> None:
     assert "1.6 s" in told
     same = call("diff", "good.cm", "modem.cm")
     assert (same.exit_code, same.stdout) == (0, "The files are equal, byte for byte.\n")
+    older = call("diff", "good.cm", "long.cm", "--preset", "docsis30")
+    assert (older.exit_code, older.stdout) == (1, answer.stdout)
+    assert "did you mean" in call("diff", "good.cm", "long.cm", "--preset", "docsis3").stderr
     as_json = json.loads(call("diff", "good.cm", "long.cm", "--json").stdout)
     assert (as_json["old"], as_json["new"]) == ("good.cm", "long.cm")
     assert any(change["path"] == "24.35.2" for change in as_json["changes"])

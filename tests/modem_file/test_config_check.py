@@ -509,6 +509,16 @@ def test_the_default_buffer_is_told_where_the_aqm_is_off() -> None:
     assert "312500 B (docsis31's default, as the file sets none), which is 250 ms" in text
 
 
+def test_to_leave_the_switch_out_is_advised_where_the_modem_has_aqm_by_itself() -> None:
+    off = build(up=flow(24, tlv(40, u8(1, 1))))
+    told = {
+        preset: [one.advice for one in check(off, SECRET, preset=preset) if one.rule == "aqm_off"]
+        for preset in ("docsis31", "docsis30")
+    }
+    assert told["docsis31"] == ["Set 24.40.1 to 0, or leave it out."]
+    assert told["docsis30"] == ["Set 24.40.1 to 0."]
+
+
 def test_an_absent_aqm_is_that_of_the_generation() -> None:
     silent, on = build(up=flow(24, buffer(312_500))), tlv(40, u8(1, 0))
     explicit = build(up=flow(24, buffer(312_500), on))

@@ -305,3 +305,22 @@ def test_the_delay_is_told_with_the_number_that_made_the_buffer() -> None:
 def test_conditions_on_a_frame_are_told_in_words(conditions: bytes, told: str) -> None:
     seen = describe(build(classifier(22, 1, 1, conditions)))
     assert seen.classifiers == (f"Upstream classifier 1: {told} → service flow 1",)
+
+
+def test_what_a_file_leaves_out_follows_the_generation() -> None:
+    def told(old: bytes, new: bytes, preset: str) -> str:
+        return " ".join(change.text for change in diff(old, new, preset))
+
+    unsaid = build(up=flow(24, buffer(62_500)))
+    off, on = (build(up=flow(24, buffer(62_500), tlv(40, u8(1, value)))) for value in (1, 0))
+    # docsis31 has AQM by itself, docsis30 has none.
+    assert "aims at 10 ms beside each upload" in told(off, unsaid, "docsis31")
+    assert "aims at" not in told(off, unsaid, "docsis30")
+    assert "without AQM" not in told(unsaid, off, "docsis30")
+    gone = told(on, unsaid, "docsis30")
+    assert "without AQM (24.40 absent: docsis30 has no AQM) each upload brings the 50 ms" in gone
+    assert "it has an AQM now: it aims at 10 ms" in told(unsaid, on, "docsis30")
+    assert "AQM now" not in told(unsaid, on, "docsis31")
+    # So does the buffer: 256 KiB at 10 Mbit/s.
+    without = told(unsaid, build(up=flow(24)), "docsis30")
+    assert "262144 B (docsis30's default) delays by 210 ms, before by 50 ms" in without

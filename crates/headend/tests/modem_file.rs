@@ -1467,6 +1467,160 @@ fn a_buffer_that_the_file_leaves_open_stays_the_scenarios() {
     assert_eq!(set.warnings(), [""; 0]);
 }
 
+/// The upstream queue of a scenario.
+fn upstream_queue(scenario: &Scenario) -> serde_json::Value {
+    let json: serde_json::Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
+    json["link"]["cable"]["docsis"]["upstream"]["queue"].clone()
+}
+
+/// A file whose upstream service flow has these TLVs, and more of the modem.
+fn with_upstream(more: Vec<Tlv>, of_modem: Option<Tlv>) -> Vec<u8> {
+    let [_, down] = primary();
+    let mut tlvs = vec![flow(24, 1, 10_000_000, more), down];
+    tlvs.extend(of_modem);
+    file(tlvs)
+}
+
+#[test]
+fn aqm_that_the_file_turns_on_is_docsis_pie_whatever_the_scenario_writes() {
+    let aqm = |parts: Vec<Tlv>| Tlv::nested(40, parts);
+    let is_on = number(1, 0, 1);
+    // What turns it on, of the modem or of the flow; and the target that follows.
+    let cases = [
+        (vec![aqm(vec![is_on.clone()])], None, "10 ms"),
+        (
+            vec![aqm(vec![is_on.clone(), number(2, 20, 1)])],
+            None,
+            "20 ms",
+        ),
+        (vec![aqm(vec![is_on, number(2, 0, 1)])], None, "10 ms"),
+        (vec![aqm(vec![number(3, 0, 1)])], None, "10 ms"),
+        (vec![aqm(vec![number(3, 1, 1)])], None, "10 ms"),
+        (vec![], Some(number(76, 0, 1)), "10 ms"),
+    ];
+    let text = line_with("upstream.queue.drop_tail.limit = \"250 ms\"");
+    for (more, of_modem, target) in cases {
+        let shown = format!("{more:?} {of_modem:?}");
+        let more = [vec![buffer(100_000)], more].concat();
+        let files = [("home.cm", with_upstream(more, of_modem))];
+        let scenario = parse(&text, &[("modem", "home.cm")], &files);
+        let queue = upstream_queue(&scenario);
+        let found = &queue["docsis_pie"];
+        assert_eq!(found["target"], target, "{shown}: {queue}");
+        assert_eq!(found["limit"], "100 kB", "{shown}: {queue}");
+        assert_eq!(
+            scenario.warnings(),
+            [
+                "link.cable.docsis.config: the file \"home.cm\" replaces upstream.queue (drop_tail \
+                 of 250 ms → docsis_pie)"
+            ],
+            "{shown}"
+        );
+        // An override goes before the file.
+        let overrides = [
+            ("modem", "home.cm"),
+            ("link.cable.docsis.upstream.queue", "codel"),
+        ];
+        let set = upstream_queue(&parse(&text, &overrides, &files));
+        assert!(set["codel"].is_object(), "{shown}: {set}");
+    }
+}
+
+#[test]
+fn a_target_that_the_file_leaves_out_is_the_default_where_the_file_turns_aqm_on() {
+    let text = line_with("upstream.queue.docsis_pie.target = \"30 ms\"");
+    let of = |more: Vec<Tlv>| {
+        let files = [("home.cm", with_upstream(more, None))];
+        let scenario = parse(&text, &[("modem", "home.cm")], &files);
+        upstream_queue(&scenario)["docsis_pie"]["target"].clone()
+    };
+    assert_eq!(of(vec![Tlv::nested(40, vec![number(1, 0, 1)])]), "10 ms");
+    // Edges of a histogram say nothing of AQM.
+    assert_eq!(of(vec![]), "30 ms");
+    assert_eq!(
+        of(vec![Tlv::nested(40, vec![Tlv::new(6, [0, 100])])]),
+        "30 ms"
+    );
+}
+
+#[test]
+fn aqm_that_the_file_turns_on_has_the_buffer_of_the_generation() {
+    let text = LINE.replace("docsis31", "docsis30");
+    let aqm = vec![Tlv::nested(40, vec![number(1, 0, 1)])];
+    let files = [("home.cm", with_upstream(aqm, None))];
+    let queue = upstream_queue(&parse(&text, &[("modem", "home.cm")], &files));
+    assert_eq!(queue["docsis_pie"]["limit"], "256 KiB");
+}
+
+#[test]
+fn flows_with_grants_of_their_own_have_no_aqm_by_a_switch_of_the_modem() {
+    let grants = vec![
+        number(15, 6, 1),
+        number(19, 228, 2),
+        number(20, 20_000, 4),
+        number(21, 800, 4),
+    ];
+    let bytes = file(vec![
+        flow(24, 1, 10_000_000, vec![]),
+        Tlv::nested(24, [vec![number(1, 3, 2)], grants].concat()),
+        classifier(22, 1, 3, vec![expedited()]),
+        flow(25, 2, 0, vec![]),
+        number(76, 0, 1),
+    ]);
+    let scenario = parse(LINE, &[("modem", "home.cm")], &[("home.cm", bytes)]);
+    let json: serde_json::Value = serde_json::from_str(&scenario.to_json()).expect("JSON");
+    let line = &json["link"]["cable"]["docsis"];
+    assert!(line["service_flow"]["up_3"]["queue"]["drop_tail"].is_object());
+    assert!(line["downstream"]["queue"]["drop_tail"].is_object());
+    assert!(line["upstream"]["queue"]["docsis_pie"].is_object());
+}
+
+#[test]
+fn bounds_without_a_target_bound_the_buffer_that_there_is() {
+    let bounds =
+        |least: u64, most: u64| Tlv::nested(35, vec![number(1, least, 4), number(3, most, 4)]);
+    let off = || Tlv::nested(40, vec![number(1, 1, 1)]);
+    let no_most = 0xffff_ffff;
+    let of = |text: &str, more: Vec<Tlv>| {
+        let files = [("home.cm", with_upstream(more, None))];
+        let scenario = parse(text, &[("modem", "home.cm")], &files);
+        (upstream_queue(&scenario), scenario.warnings().join("\n"))
+    };
+    // As delivered, 250 ms at 10 Mbit/s are 312500 B.
+    let (queue, _) = of(LINE, vec![bounds(0, 30_000)]);
+    assert_eq!(queue["docsis_pie"]["limit"], "30 kB");
+    let (queue, _) = of(LINE, vec![bounds(400_000, no_most)]);
+    assert_eq!(queue["docsis_pie"]["limit"], "400 kB");
+    let (queue, _) = of(LINE, vec![bounds(100_000, 400_000)]);
+    assert_eq!(queue["docsis_pie"]["limit"], "250 ms");
+    let (queue, _) = of(LINE, vec![bounds(0, 30_000), off()]);
+    assert_eq!(queue["buffer_control"]["target"], "30 kB");
+    let (queue, _) = of(LINE, vec![bounds(100_000, no_most), off()]);
+    assert_eq!(queue["docsis_pie"]["limit"], "250 ms");
+    // 256 KiB as delivered.
+    let older = LINE.replace("docsis31", "docsis30");
+    let (queue, _) = of(&older, vec![bounds(0, 30_000)]);
+    assert_eq!(queue["buffer_control"]["target"], "30 kB");
+    let (queue, _) = of(&older, vec![bounds(0, 300_000)]);
+    assert_eq!(queue["drop_tail"]["limit"], "256 KiB");
+    // What the scenario writes stays, within the bounds: 80 ms are 100000 B.
+    let written = line_with("upstream.queue.drop_tail.limit = \"80 ms\"");
+    let (queue, told) = of(&written, vec![bounds(50_000, no_most)]);
+    assert_eq!(queue["drop_tail"]["limit"], "80 ms");
+    assert!(
+        told.contains(
+            "upstream.queue: its buffer is within the bounds of the file (at least 50 kB)"
+        ),
+        "{told}"
+    );
+    let (queue, told) = of(&written, vec![bounds(0, 60_000)]);
+    assert_eq!(queue["buffer_control"]["target"], "60 kB");
+    assert!(
+        told.contains("(drop_tail of 80 ms → buffer_control of 60 kB)"),
+        "{told}"
+    );
+}
+
 #[test]
 fn a_file_for_several_modems_is_said_to_be() {
     let text = STREET

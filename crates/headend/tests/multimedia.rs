@@ -273,7 +273,7 @@ fn classifiers_can_be_others_from_a_time_on() {
         scenario.warnings(),
         [
             "link.cable.docsis.change.moved.match: no packet of this scenario's flows matches, so \
-             nothing is classified by it"
+             nothing is classified by it; no packet that passes there has its destination port"
         ]
     );
 }

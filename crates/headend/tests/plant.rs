@@ -667,6 +667,31 @@ fn a_classifier_that_takes_nothing_is_warned_of() {
 }
 
 #[test]
+fn the_condition_that_no_packet_meets_is_named() {
+    let cause = |written: &str| {
+        let warnings = warnings_where(OFFICE, "match.dscp = 46", written);
+        let (_, cause) = warnings[0]
+            .split_once("classified by it; ")
+            .expect("a cause");
+        cause.to_owned()
+    };
+    // The call has the DSCP 46 and UDP.
+    assert_eq!(
+        cause("match = { dscp = 46, source_port = 9 }"),
+        "no packet that passes there has its source port"
+    );
+    // A DSCP alone would not help.
+    assert_eq!(
+        cause("match = { dscp = 34, source_port = 9 }"),
+        "no packet that passes there has its DSCP, nor its source port"
+    );
+    assert_eq!(
+        cause("match = { dscp = 46, protocol = \"tcp\" }"),
+        "its conditions hold for some packets each, but for none at once"
+    );
+}
+
+#[test]
 fn what_the_channel_cannot_give_is_refused_or_warned_of_with_the_numbers() {
     let many = OFFICE
         .replace(

@@ -47,6 +47,7 @@ from headend.analysis.spells import find_spells
 from headend.analysis.throttling import find_throttled
 from headend.analysis.transfer_limits import (
     UNEQUAL,
+    ControlShare,
     Limit,
     find_control_shares,
     find_transfer_limits,
@@ -56,6 +57,8 @@ from headend.analysis.tunnels import find_tunnel
 from headend.analysis.turns import find_turn
 from headend.engine.description import REAL, describe, find_queue, list_discards
 from headend.results.record import Record, cached_on_record
+from headend.scenario.parameters import find_value
+from headend.text.quantity import parse_quantity
 
 #: From this share of late packets on, the fact of a standing queue names the flow.
 MANY_LATE = 0.05
@@ -508,7 +511,22 @@ def _find_controls(record: Record) -> facts.UnequalControls | None:
     is_yielding = any(share.control.startswith("ledbat") for share in (most, least))
     if not (is_yielding if is_flow_queue else is_unequal):
         return None
-    return facts.UnequalControls(most, least, line.discipline if is_flow_queue else "")
+    unreached = _find_unreached(record, least, queue) if queue else None
+    return facts.UnequalControls(most, least, line.discipline if is_flow_queue else "", unreached)
+
+
+def _find_unreached(
+    record: Record, share: ControlShare, queue: QueueState
+) -> tuple[str, float, float] | None:
+    """Find the delay that a sender is to give way above, where the queue does not reach it, ns."""
+    flow = record.manifest["scenario"].get("flow", {}).get(share.flow, {})
+    target = find_value(flow, f"tcp.congestion.{share.control}.target")
+    if not share.control.startswith("ledbat") or not target or queue.delay_p99_ns is None:
+        return None
+    target_ns = parse_quantity(str(target), "time").value
+    if queue.delay_p99_ns >= target_ns:
+        return None
+    return queue.queue, queue.delay_p99_ns, target_ns
 
 
 def _find_beside(
@@ -522,7 +540,7 @@ def _find_beside(
     if not case.suffering or any(isinstance(fact, told) for fact in causes):
         return None
     limits = find_transfer_limits(case.record)
-    own = {Limit.RECEIVE_WINDOW, Limit.SEND_BUFFER, Limit.PATH_LOSS}
+    own = {Limit.RECEIVE_WINDOW, Limit.SEND_BUFFER, Limit.PATH_LOSS, Limit.REQUESTS}
     if not any(isinstance(fact, facts.AcksFill) for fact in causes):
         own.add(Limit.ACKNOWLEDGEMENTS)
     if found := [limit for limit in limits if limit.kind in own]:

@@ -532,11 +532,15 @@ class UnequalControls(Fact):
     ----------
     flow_queue
         The discipline that gives each flow its turn; empty where they share one queue.
+    unreached
+        Of one that is to give way above a delay which the queue does not reach: that queue, its
+        99th percentile, and the target, ns. None otherwise.
     """
 
     most: ControlShare
     least: ControlShare
     flow_queue: str
+    unreached: tuple[str, float, float] | None = None
     shown_by = ("rates", "cwnd")
 
 

@@ -45,10 +45,16 @@ def find_tlvs(result: Record, where: str, direction: str) -> Tlvs:
     stem = name_group(modem) or modem
     if not find_value(scenario, path) or not is_configured(scenario, link, stem):
         return Tlvs()
-    if direction == "down":
-        return Tlvs(" (TLV 25.35.2)", " (TLV 25.40.3 = 1)")
+    number = 25 if direction == "down" else 24
+    switches = {f"{direction}stream.aqm_disabled": f"{number}.40.1"}
+    if direction == "up":
+        switches["upstream_aqm_disabled"] = "76"
     tables = [path, f"{path}.modem.{stem}"] if stem else [path]
-    for key, tlv in (("upstream_aqm_disabled", "76"), ("upstream.aqm_disabled", "24.40.1")):
-        if any(find_value(scenario, f"{table}.{key}") for table in tables):
-            return Tlvs(" (TLV 24.35.2)", f" (TLV {tlv} = 0)")
-    return Tlvs(" (TLV 24.35.2)", " (TLV 24.40.3 = 1)")
+    off = [
+        f"{tlv} = 0"
+        for key, tlv in switches.items()
+        if any(find_value(scenario, f"{table}.{key}") for table in tables)
+    ]
+    # Where none is off, nothing is to be turned on: the algorithm is to be chosen.
+    aqm = " and ".join(off) or f"{number}.40.3 = 1"
+    return Tlvs(f" (TLV {number}.35.2)", f" (TLV {aqm})")

@@ -16,6 +16,7 @@ from typing import Any
 from headend.analysis.channels import gather_channels
 from headend.analysis.key_figure import read_number
 from headend.analysis.queues import FULL, weigh_queues
+from headend.analysis.requests import Asking, find_asking
 from headend.analysis.routes import list_hops
 from headend.analysis.throttling import measure_time_under_way
 from headend.engine.description import list_applications
@@ -46,6 +47,8 @@ class Limit(StrEnum):
     APPLICATION = "application"
     #: The other direction, in which its acknowledgements are, is full.
     ACKNOWLEDGEMENTS = "acknowledgements"
+    #: Its modem asks for one burst at a time.
+    REQUESTS = "requests"
     #: Nothing of its own: a full line gives it its share.
     LINE = "line"
 
@@ -97,6 +100,11 @@ class TransferLimit:
         The queue in which its acknowledgements wait for most of the round trip, and how long, ns.
     line
         What is full on its way; None where nothing is.
+    asking
+        What its modem's requests allow; None where they do not limit it.
+    cubic_bps
+        What CUBIC would get with the losses of the path, bit/s, where that is less than this sender
+        gets of a full line; None otherwise.
     links
         How many links its packets cross.
     """
@@ -115,6 +123,8 @@ class TransferLimit:
     ack_queue: str = ""
     ack_wait_ns: float = 0.0
     line: FullLine | None = None
+    asking: Asking | None = None
+    cubic_bps: float | None = None
     links: int = 1
 
 
@@ -145,12 +155,14 @@ def _find_limit(
     first = rows[0]["flow"]
     full = _find_full(record, first, way)
     back = _find_full(record, first, "down" if way == "up" else "up")
-    kind, ratio = _choose_kind(record, rows, full, is_back_full=back is not None)
+    asking = find_asking(record, _list_places(record, first)) if way == "up" else None
+    kind, ratio = _choose_kind(record, rows, full, asking, is_back_full=back is not None)
     if kind is None:
         return None
     rtt, tcp = _measure_rtt(record, {row["flow"] for row in rows}), flow.get("tcp", {})
     lost, control = _lose_on_path(rows), name_control(flow)
     allowed, window = None, ""
+    segment = int(tcp.get("mtu", 1500)) - _HEADERS
     if kind is Limit.RECEIVE_WINDOW:
         window = _read_size(tcp, "receive_window") or _read_size(tcp, "receive_buffer")
     elif kind is Limit.SEND_BUFFER:
@@ -158,14 +170,16 @@ def _find_limit(
     if rtt and window:
         allowed = parse_quantity(window, "size").value * 8e9 / rtt
     elif rtt and kind is Limit.PATH_LOSS:
-        allowed = estimate_rate(control, lost, rtt, int(tcp.get("mtu", 1500)) - _HEADERS)
+        allowed = estimate_rate(control, lost, rtt, segment)
+    goodput = fmean(row["goodput_bps"] for row in rows)
+    cubic = estimate_rate("cubic", lost, rtt, segment) if rtt and kind is Limit.LINE else None
     ack_queue, ack_wait = _find_ack_wait(record, way, rtt) if window else ("", 0.0)
     return TransferLimit(
         flow=name,
         count=len(rows),
         direction=way,
         kind=kind,
-        goodput_bps=fmean(row["goodput_bps"] for row in rows),
+        goodput_bps=goodput,
         ratio=ratio,
         rtt_ns=rtt,
         window=window,
@@ -175,6 +189,8 @@ def _find_limit(
         ack_queue=ack_queue,
         ack_wait_ns=ack_wait,
         line=full,
+        asking=asking if kind is Limit.REQUESTS else None,
+        cubic_bps=cubic if cubic is not None and cubic < goodput else None,
         links=len({hop.partition(".")[0] for hop in list_hops(record, first)}),
     )
 
@@ -183,6 +199,7 @@ def _choose_kind(
     record: Record,
     rows: Sequence[Mapping[str, Any]],
     full: FullLine | None,
+    asking: Asking | None,
     *,
     is_back_full: bool,
 ) -> tuple[Limit | None, float]:
@@ -192,6 +209,8 @@ def _choose_kind(
     ----------
     full
         What is full on their way, or None.
+    asking
+        What the requests of their modem allow, or None.
     is_back_full
         Whether something is full on the way of their acknowledgements.
     """
@@ -222,14 +241,14 @@ def _choose_kind(
         return Limit.PATH_LOSS, fmean(by_window)
     if full is not None:
         return Limit.LINE, 1.0
+    if asking is not None:
+        return Limit.REQUESTS, 1.0
     return (Limit.ACKNOWLEDGEMENTS, 1.0) if is_back_full else (None, 0.0)
 
 
 def _find_full(record: Record, flow: str, way: str) -> FullLine | None:
     """Find what is full on a flow's way in one direction; of several, that of the lowest rate."""
-    hops = list(list_hops(record, flow))
-    # An access point's queue is that of the cell, not of a station.
-    places = {*hops, *(hop.partition(".")[0] for hop in hops)}
+    places = _list_places(record, flow)
     full = [
         FullLine(row["queue"], row["rate_bps"], row["discipline"])
         for row in weigh_queues(record)
@@ -245,6 +264,13 @@ def _find_full(record: Record, flow: str, way: str) -> FullLine | None:
         if state.is_full and any(state.serves(place, way) for place in places)
     )
     return next(channels, None)
+
+
+def _list_places(record: Record, flow: str) -> set[str]:
+    """List what a flow passes: links, and modems and stations of links."""
+    hops = list(list_hops(record, flow))
+    # An access point's queue is that of the cell, not of a station.
+    return {*hops, *(hop.partition(".")[0] for hop in hops)}
 
 
 def _measure_rtt(record: Record, flows: set[str]) -> float | None:
@@ -346,5 +372,5 @@ def find_control_shares(record: Record) -> tuple[ControlShare, ControlShare, Ful
 
 
 def list_told(limits: Sequence[TransferLimit]) -> Iterator[TransferLimit]:
-    """List the limits that are no share of a line."""
-    return (limit for limit in limits if limit.kind is not Limit.LINE)
+    """List the limits that are no share of a line, and those shares that losses do not reduce."""
+    return (limit for limit in limits if limit.kind is not Limit.LINE or limit.cubic_bps)

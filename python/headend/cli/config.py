@@ -271,15 +271,16 @@ def check(
     """Check a modem's file: buffers and AQM against rates, references, ranges, lengths and MICs.
 
     An error is what a modem or a CMTS refuses, or what a line suffers from. Each finding names the
-    TLV, the numbers and what to do. Exit code 1: a file has an error, or with --strict a warning.
-    2: a file cannot be read.
+    TLV, the numbers and what to do. The check reads the file alone: headend recommend FILE says
+    what it does to the people on its line. Exit code 1: a file has an error, or with --strict a
+    warning. 2: a file cannot be read.
 
         headend config check modem.cm
         headend config check *.cm --strict --secret-file secret.txt
     """
-    from headend.cli.modem_file import print_findings, print_sum
+    from headend.cli.modem_file import print_findings, print_sum, print_unchecked
     from headend.modem_file.check import check as find_faults
-    from headend.modem_file.check import suppose
+    from headend.modem_file.check import is_usable, suppose
 
     own, key = _read_preset(preset), _read_secret(secret, secret_file, files)
     read = _read_all(files)
@@ -306,6 +307,14 @@ def check(
             print_findings(name, findings, told)
         if len(found) > 1:
             print_sum([findings for _, findings in found])
+        fine = [
+            name
+            for one, (name, findings) in zip(read, found, strict=True)
+            if is_usable(one.content) and not any(own.severity == "error" for own in findings)
+        ]
+        if fine:
+            print_text("\n")
+            print_unchecked(fine, preset)
     counted = ("error", "warning") if strict else ("error",)
     if any(finding.severity in counted for _, findings in found for finding in findings):
         raise Exit(ExitCode.MISSED)
@@ -314,19 +323,22 @@ def check(
 @app.command("diff")
 @file_argument("old", "OLD", "The file before, binary or as TOML; - is standard input.")
 @file_argument("new", "NEW", "The file after, binary or as TOML; - is standard input.")
+@preset_option
 @json_option
-def diff(old: str, new: str, as_json: bool) -> None:
+def diff(old: str, new: str, preset: str | None, as_json: bool) -> None:
     """Say in words what changed between two modems' files, and what that does to the delay.
 
     Exit code 0: the files set the same. 1: they differ. 2: one cannot be read.
 
         headend config diff old.cm new.cm
+        headend config diff old.cm new.cm --preset docsis30
     """
     from headend.cli.modem_file import print_changes
     from headend.modem_file.diff import diff as find_changes
 
+    own = _read_preset(preset)
     before, after = _read_all((old, new))
-    changes = find_changes(before.content, after.content)
+    changes = find_changes(before.content, after.content, own)
     if as_json:
         changed = [change.to_json() for change in changes]
         print_json({"old": before.shown_as, "new": after.shown_as, "changes": changed})

@@ -10,7 +10,8 @@ from rich import box
 from rich.table import Table
 
 from headend.cli.tables import fit
-from headend.cli.terminal import make_output, print_sentence, write_line
+from headend.cli.terminal import make_output, print_sentence, quote_path, write_line
+from headend.files import STANDARD_INPUT
 from headend.text.wording import join_names, write_count
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ def print_findings(name: str, findings: Sequence[Finding], supposed: str = "") -
     console = make_output()
     counts = {one: sum(found.severity == one for found in findings) for one in _SEVERITIES}
     told = [write_count(count, severity) for severity, count in counts.items() if count]
-    console.print(write_line((name, "bold"), f": {join_names(told) or 'nothing found'}"))
+    console.print(
+        write_line((name, "bold"), f": {join_names(told) or 'nothing wrong in the file'}")
+    )
     if supposed:
         print_sentence(console, f"{supposed}.")
     for finding in findings:
@@ -71,6 +74,17 @@ def print_findings(name: str, findings: Sequence[Finding], supposed: str = "") -
         print_sentence(console, finding.text)
         if finding.advice:
             print_sentence(console, f"→ {finding.advice}")
+
+
+def print_unchecked(names: Sequence[str], preset: str | None = None) -> None:
+    """Print what a check of files does not say, and the command that does."""
+    file = quote_path(names[0]) if len(names) == 1 and names[0] != STANDARD_INPUT else "FILE"
+    file += f" --preset {preset}" if preset else ""
+    print_sentence(
+        make_output(),
+        "Checked is the file alone. What it does to the people on its line:"
+        f" `headend recommend {file}`.",
+    )
 
 
 def print_sum(checked: Sequence[Sequence[Finding]]) -> None:

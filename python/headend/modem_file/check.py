@@ -82,6 +82,13 @@ def suppose(data: bytes, preset: str = PRESET) -> str:
     return read_settings(document, preset).supposed if document.is_modem else ""
 
 
+def is_usable(data: bytes) -> bool:
+    """Say whether a file has a line that can be simulated: an upstream flow with a rate."""
+    document = read_document(data)
+    flows = read_settings(document).upstream if document.is_modem else []
+    return any(flow.drained_at for flow in flows[:1])
+
+
 def _apply(rule: Rule, settings: Settings) -> Iterator[Finding]:
     """Give the first findings of a rule, and one that says so if there are more."""
     findings = rule.apply(settings)

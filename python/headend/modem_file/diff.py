@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 
 from headend.modem_file.classifying import CLASSIFIERS, Classifier
 from headend.modem_file.document import END, PAD, Document, Tlv, read_document
+from headend.modem_file.generation import PRESET, Generation
 from headend.modem_file.low_latency import (
     describe_aggregate,
     describe_protection,
@@ -118,13 +119,15 @@ class Change:
         return asdict(self)
 
 
-def diff(old: bytes, new: bytes) -> list[Change]:
+def diff(old: bytes, new: bytes, preset: str = PRESET) -> list[Change]:
     """Say what changed from one file to another.
 
     Parameters
     ----------
     old, new
         The bytes of the files. Any bytes can be compared.
+    preset
+        The generation of the modem, which decides what it does where a file says nothing.
 
     Returns
     -------
@@ -135,13 +138,13 @@ def diff(old: bytes, new: bytes) -> list[Change]:
     """
     if old == new:
         return []
-    changes = list(compare(read_document(old), read_document(new)))
+    changes = list(compare(read_document(old), read_document(new), preset))
     return changes or [Change("form", None, "The files differ in bytes that mean the same.")]
 
 
-def compare(old: Document, new: Document) -> Iterator[Change]:
+def compare(old: Document, new: Document, preset: str = PRESET) -> Iterator[Change]:
     """Give the changes between two files that differ in their bytes."""
-    before, after = read_settings(old), read_settings(new)
+    before, after = (read_settings(one, preset) for one in (old, new))
     found = chain(
         _compare_kind(old, new),
         *(_compare_flows(before, after, way) for way in DIRECTIONS),
@@ -169,7 +172,7 @@ def _compare_kind(old: Document, new: Document) -> Iterator[Change]:
 def _compare_flows(before: Settings, after: Settings, way: str) -> Iterator[Change]:
     for was, now in _match(before.list_flows(way), after.list_flows(way)):
         if was and now:
-            yield from _compare_flow(was, now)
+            yield from _compare_flow(was, now, after.generation)
         elif one := was or now:
             yield _describe_one("flow", one, _describe_flow(one), is_new=was is None)
 
@@ -213,7 +216,7 @@ def _describe_one(
     return Change(kind, one.path, text, words, None)
 
 
-def _compare_flow(was: ServiceFlow, now: ServiceFlow) -> Iterator[Change]:
+def _compare_flow(was: ServiceFlow, now: ServiceFlow, generation: Generation) -> Iterator[Change]:
     changes = list(_compare_bundle(was, now))
     effect = _describe_effect(was.buffer, now.buffer)
     last = _find_cause(changes, was.buffer, now.buffer)
@@ -223,8 +226,8 @@ def _compare_flow(was: ServiceFlow, now: ServiceFlow) -> Iterator[Change]:
     if effect and last is None:
         text = f"{name}: {effect}, since another TLV sets its rate or default buffer"
         yield _close(Change("buffer", now.path, text))
-    if (was.aqm.state == "off") != (now.aqm.state == "off") and not now.is_unsolicited:
-        yield _describe_switched(was, now)
+    if _is_off(was) != _is_off(now) and not now.is_unsolicited:
+        yield _describe_switched(was, now, generation)
     are_immediate = was.aqm.is_immediate and now.aqm.is_immediate
     if are_immediate and "off" not in (was.aqm.state, now.aqm.state):
         old, new = describe_ramp(was.ramp), describe_ramp(now.ramp)
@@ -248,25 +251,32 @@ def _find_cause(changes: Sequence[Change], was: Buffer | None, now: Buffer | Non
     return told[-1] if told else None
 
 
-def _describe_switched(was: ServiceFlow, now: ServiceFlow) -> Change:
+def _is_off(flow: ServiceFlow) -> bool:
+    """Whether a flow has no AQM. Of a downstream flow, whose queue is the CMTS's, the file says."""
+    return not flow.aqm.runs if flow.direction == "up" else flow.aqm.state == "off"
+
+
+def _describe_switched(was: ServiceFlow, now: ServiceFlow, generation: Generation) -> Change:
     """Describe the effect on the delay where the AQM of a flow was turned off or on."""
     buffer, load = now.buffer, now.load
     full = "the delay of a full buffer, which the file does not say"
     if buffer and buffer.delay is not None:
         full = f"the {write_time(buffer.delay)} of a full buffer of {write_size(buffer.size)}"
     name, aqm = capitalise(now.name), now.aqm
-    if aqm.state == "off":
+    if _is_off(now):
+        why = aqm.switches if aqm.state == "off" else generation.describe_absent(["24.40"])
         text = (
-            f"{name}: without AQM ({aqm.switches}) each {load} brings {full}, before about"
+            f"{name}: without AQM ({why}) each {load} brings {full}, before about"
             f" {write_time(was.aqm.target)}."
         )
-        return Change("aqm", aqm.paths[0], text, "on", "off")
+        return Change("aqm", aqm.paths[0] if aqm.paths else now.path, text, "on", aqm.state)
     aim = f"aims at {write_time(aqm.target)} beside each {load}"
     if aqm.runs:
         keeps = f"it {aim}, before {full}"
     else:  # the queue of a downstream flow is the CMTS's
         keeps = f"a CMTS with AQM {aim}, one without has {full}"
-    return Change("aqm", now.path, f"{name}: its AQM is no longer off: {keeps}.", "off", aqm.state)
+    told = "its AQM is no longer off" if was.aqm.state == "off" else "it has an AQM now"
+    return Change("aqm", now.path, f"{name}: {told}: {keeps}.", was.aqm.state, aqm.state)
 
 
 def _compare_aggregate(was: Aggregate, now: Aggregate, after: Settings) -> Iterator[Change]:

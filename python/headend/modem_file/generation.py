@@ -104,7 +104,7 @@ class Generation:
         Parameters
         ----------
         absent
-            Of ``24.40`` and ``24.35``, those that are absent.
+            Of ``24.40``, ``24.35`` and ``24.35.2``, those that are absent.
 
         Examples
         --------
@@ -113,7 +113,8 @@ class Generation:
         >>> find_generation("docsis30").describe_absent(["24.40", "24.35"])
         '24.40 absent: docsis30 has no AQM; 24.35 absent: docsis30 has a buffer of 256 KiB'
         """
-        told = {"24.40": self.aqm, "24.35": f"{self.preset} has a buffer of {self.buffer}"}
+        buffer = f"{self.preset} has a buffer of {self.buffer}"
+        told = {"24.40": self.aqm, "24.35": buffer, "24.35.2": f"{buffer}, within the bounds"}
         return "; ".join(f"{tlv} absent: {what}" for tlv, what in told.items() if tlv in absent)
 
 

@@ -103,9 +103,9 @@ class Buffer:
 class Aqm:
     """The AQM of a service flow.
 
-    It is ``off`` where the file turns it off, ``on`` where the file configures it or explicitly
-    leaves it on, ``unsaid`` where the file has nothing about it: ``runs`` then says what modems of
-    the generation do.
+    It is ``off`` where the file turns it off, ``on`` where the file gives an algorithm or a target,
+    or says that it is not disabled (40.1 or, of upstream flows, 76 is 0), ``unsaid`` where the file
+    has nothing about it: ``runs`` then says what modems of the generation do.
     """
 
     state: Literal["on", "off", "unsaid"]
@@ -118,6 +118,8 @@ class Aqm:
     #: Whether the modem runs it. Of a downstream flow of which nothing is said nobody knows: its
     #: queue is the CMTS's.
     runs: bool
+    #: Whether the modem would run it if the file said nothing.
+    is_default: bool = False
 
     @property
     def switches(self) -> str:
@@ -128,7 +130,8 @@ class Aqm:
     def advice(self) -> str:
         """Say how to turn it on where it is off."""
         them = "it" if len(self.paths) == 1 else "them"
-        return f"Set {self.switches} to 0, or leave {them} out."
+        otherwise = f", or leave {them} out" if self.is_default else ""
+        return f"Set {self.switches} to 0{otherwise}."
 
 
 @dataclass(frozen=True)
@@ -340,8 +343,12 @@ class Settings:
         found = []
         if any(flow.aqm.state == "unsaid" and not flow.aqm.is_immediate for flow in own):
             found.append("24.40")
-        if any(flow.buffer and flow.buffer.default == self.generation.preset for flow in own):
-            found.append("24.35")
+        supposed = [
+            flow for flow in own if flow.buffer and flow.buffer.default == self.generation.preset
+        ]
+        if supposed:
+            has_bounds = all(flow.minimum_buffer or flow.maximum_buffer for flow in supposed)
+            found.append("24.35.2" if has_bounds else "24.35")
         return found
 
     @property
@@ -436,14 +443,13 @@ def _suppose(
     The two flows of an aggregate with low latency (``is_joined``) have the specification's own
     buffers; ``has_default`` says that the file has a default for all (TLV 68).
     """
-    runs = flow.aqm.state == "on"
-    if flow.aqm.state == "unsaid":
-        is_upstream = flow.direction == "up" and not flow.is_unsolicited
-        runs = is_joined if flow.aqm.is_immediate else is_upstream and generation.has_aqm
+    is_upstream = flow.direction == "up" and not flow.is_unsolicited
+    is_default = is_joined if flow.aqm.is_immediate else is_upstream and generation.has_aqm
+    runs = is_default if flow.aqm.state == "unsaid" else flow.aqm.state == "on"
     buffer = flow.buffer
     if flow.direction == "up" and not has_default:
         buffer = _suppose_buffer(flow, None if is_joined else generation)
-    return replace(flow, aqm=replace(flow.aqm, runs=runs), buffer=buffer)
+    return replace(flow, aqm=replace(flow.aqm, runs=runs, is_default=is_default), buffer=buffer)
 
 
 def _suppose_buffer(flow: ServiceFlow, generation: Generation | None) -> Buffer | None:

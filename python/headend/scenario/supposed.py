@@ -64,7 +64,11 @@ def describe_supposed(
         and (kind == "docsis_pie") is not generation.has_aqm
         and (generation.has_aqm or kind not in ("drop_tail", "buffer_control"))
     ):
-        return f"24.40 absent: {generation.aqm}, but the scenario's {kind} stays"
+        switch = "0 turns DOCSIS-PIE on" if generation.has_aqm else "1 turns it off"
+        return (
+            f"24.40 absent: {generation.aqm}, but the scenario writes its queue, which stays:"
+            f" {kind} runs; 24.40.1 = {switch}"
+        )
     return generation.describe_absent(absent)
 
 

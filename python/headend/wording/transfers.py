@@ -9,6 +9,7 @@ from __future__ import annotations
 from headend.analysis import facts
 from headend.analysis.facts import Remedy
 from headend.analysis.queues import LOSSY_SHARE
+from headend.analysis.requests import Asking
 from headend.analysis.transfer_limits import Limit, TransferLimit
 from headend.text.wording import join_names, list_names
 from headend.wording.proposals import end_untried
@@ -17,6 +18,9 @@ from headend.wording.queue import MOST_NAMED, name_queue
 
 #: Transfers whose limits an answer names; one, where the text gets longer than so many characters.
 MOST_LIMITS, LONGEST = 2, 150
+
+#: Packets of a request, on average, from which there are several.
+LEAST_MANY = 1.1
 
 #: What the limits are called that a host sets.
 WINDOWS = {Limit.RECEIVE_WINDOW: "receive window", Limit.SEND_BUFFER: "send buffer"}
@@ -59,10 +63,19 @@ def _describe_limit(limit: TransferLimit) -> str:
             f" {rate(limit.allowed_bps)} with that"
         )
     if limit.kind is Limit.LINE:
-        return f"{who} has its share of {_name_line(limit)}"
+        has = f"{who} has its share of {_name_line(limit)}"
+        if limit.cubic_bps is None:
+            return has
+        return (
+            f"{has} though the path loses {share(limit.lost_ratio)} of its packets, with which"
+            f" CUBIC would get about {rate(limit.cubic_bps)}: {limit.control.upper()} is not held"
+            " back by them"
+        )
     if limit.kind is Limit.ACKNOWLEDGEMENTS:
         back = "up" if limit.direction == "down" else "down"
         return f"{who} gets what its acknowledgements allow, which share the full way {back}"
+    if limit.asking is not None:
+        return _describe_asking(who, limit.asking)
     name = WINDOWS[limit.kind]
     if limit.allowed_bps is None:
         return f"the {name} limits {who}"
@@ -76,6 +89,15 @@ def _describe_limit(limit: TransferLimit) -> str:
     return f"{text}, and {waits}"
 
 
+def _describe_asking(who: str, asking: Asking) -> str:
+    """Say that a modem asks for one burst at a time, and what that allows."""
+    burst = "a packet" if asking.packets < LEAST_MANY else f"{asking.packets:.1f} packets"
+    return (
+        f"the requests of its modem limit {who}: one at a time, each for {burst}, every"
+        f" {time(asking.interval_ns)}, which is {rate(asking.rate_bps)} in {asking.queue}"
+    )
+
+
 def brief_controls(fact: facts.UnequalControls) -> str:
     """Say why two transfers with different congestion controls get what they get."""
     most, least = fact.most, fact.least
@@ -87,6 +109,8 @@ def brief_controls(fact: facts.UnequalControls) -> str:
                     f"behind {fact.flow_queue} {name} does not yield: each flow has its turn, and"
                     " it does not see how long others wait"
                 )
+            if one is least and fact.unreached:
+                return _tell_unreached(fact, fact.unreached)
             if one is least:
                 return (
                     f"{name} yields to {other.flow}, as it is meant to: it slows down while packets"
@@ -96,6 +120,25 @@ def brief_controls(fact: facts.UnequalControls) -> str:
     if most.control.startswith("bbr"):
         return f"{names[0]} does not slow down for losses, and {names[1]} does"
     return f"their congestion controls differ: {names[0]} and {names[1]}"
+
+
+def _tell_unreached(
+    fact: facts.UnequalControls, unreached: tuple[str, float, float], *, is_brief: bool = False
+) -> str:
+    """Say that no target makes a sender give way, and what does: how slowly it grows."""
+    least, (queue, longest_ns, target_ns) = fact.least, unreached
+    slow = "grows slowly"
+    if least.control == "ledbat_plus_plus":
+        slow += " and pauses from time to time"
+    text = (
+        f"{least.flow} ({_name_ledbat(least.control)}) {slow}, and has less than {fact.most.flow}"
+    )
+    if is_brief:
+        return text
+    return (
+        f"{text}: packets in {queue} wait {time(longest_ns)} at the 99th percentile, less than the"
+        f" target of {time(target_ns)} above which it would give way"
+    )
 
 
 def _name_ledbat(control: str) -> str:
@@ -110,6 +153,8 @@ def tell_beside(fact: facts.LimitedTransfers | facts.UnequalControls) -> str:
     got = f"{rate(least.goodput_bps)} beside {rate(most.goodput_bps)}"
     if fact.flow_queue:
         return brief_controls(fact)
+    if fact.unreached:
+        return f"{_tell_unreached(fact, fact.unreached, is_brief=True)} ({got})"
     if least.control.startswith("ledbat"):
         name = _name_ledbat(least.control)
         return f"{least.flow} ({name}) yields to {most.flow}, as it is meant to ({got})"
@@ -126,6 +171,10 @@ def _tell_limit(limit: TransferLimit) -> str:
         return f"{who} is limited by {_name_line(limit)}"
     if limit.kind is Limit.PATH_LOSS:
         return f"losses of the path ({share(limit.lost_ratio)}) limit {who}"
+    if limit.asking is not None:
+        burst = "a packet" if limit.asking.packets < LEAST_MANY else "a burst"
+        every = time(limit.asking.interval_ns)
+        return f"one request at a time, for {burst} every {every}, limits {who}"
     if limit.kind is Limit.ACKNOWLEDGEMENTS or limit.allowed_bps is None:
         return _describe_limit(limit)
     name = WINDOWS[limit.kind]

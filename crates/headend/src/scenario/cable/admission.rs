@@ -10,7 +10,10 @@ use crate::link::docsis::qos::Scheduling;
 use crate::link::docsis::service_flow::largest_burst;
 use crate::link::docsis::timing::UpstreamTiming;
 use crate::link::docsis::upstream::cut;
+use crate::queue::Framing;
 use crate::scenario::error::ScenarioError;
+use crate::time::Duration;
+use crate::units::Rate;
 
 /// Refuses what cannot be admitted, and warns of what is promised beyond what there is.
 pub(super) fn check(
@@ -196,6 +199,10 @@ fn warn_of_reserved(
 /// Warns of service flows with a higher sustained rate than the channel carries, once for each key.
 fn warn_of_rates(line: Line<'_>, modems: &Modems, direction: OneWay, warnings: &mut Vec<String>) {
     let given = line.channels[direction.index()];
+    let asking = |flow: &FlowPlan, promised: Rate| {
+        let asking = Asking::of(line, flow).filter(|_| direction == OneWay::Up)?;
+        (promised.0 as f64 > asking.most()).then_some(asking)
+    };
     let all = modems
         .profiles
         .iter()
@@ -206,17 +213,79 @@ fn warn_of_rates(line: Line<'_>, modems: &Modems, direction: OneWay, warnings: &
             .limits_with_aggregate()
             .sustained
             .filter(|rate| rate.0 as f64 > given.0 as f64 * 1.001);
-        if let Some(promised) = promised {
-            let warning = format!(
-                "{} is {promised}, and the channel carries {}: that is what the queue gets, \
+        let path = &flow.settings.rate.path;
+        let sustained = flow.limits_with_aggregate().sustained;
+        let asking = sustained.and_then(|rate| Some((rate, asking(flow, rate)?)));
+        let warning = match (asking, promised) {
+            (Some((rate, asking)), _) => Some(format!("{path} is {rate}, and {}", asking.words())),
+            (None, Some(promised)) => Some(format!(
+                "{path} is {promised}, and the channel carries {}: that is what the queue gets, \
                  whatever its law reckons with",
-                flow.settings.rate.path,
                 rounded(given.0 as f64)
-            );
+            )),
+            (None, None) => None,
+        };
+        if let Some(warning) = warning {
             if !warnings.contains(&warning) {
                 warnings.push(warning);
             }
         }
+    }
+}
+
+/// What an upstream service flow sends that asks for a burst, and again once that is granted, as
+/// modems did before continuous concatenation.
+struct Asking {
+    /// The packets that a burst holds, and their bytes.
+    packets: u64,
+    bytes: u64,
+    /// The shortest time from a request to its grant.
+    shortest: Duration,
+    /// The same in whole MAPs, as requests and grants alternate.
+    usual: Duration,
+}
+
+impl Asking {
+    /// None of a flow that asks while grants are still to come, or gets grants without asking.
+    fn of(line: Line<'_>, flow: &FlowPlan) -> Option<Self> {
+        let Line { plant, timing, .. } = line;
+        let asks = matches!(
+            flow.qos.scheduling,
+            Scheduling::BestEffort | Scheduling::NrtPs(_)
+        );
+        if plant.rules.continuous || !asks {
+            return None;
+        }
+        let longest = Framing::ETHERNET.size_on_wire(1500);
+        let burst = largest_burst(&plant.rules, flow.qos.policy, timing.mac_header);
+        let packets = (burst / (timing.mac_header + longest)).max(1);
+        let shortest = timing.minimum_request_grant();
+        let interval = timing.map_interval();
+        Some(Self {
+            packets,
+            bytes: packets * longest,
+            shortest,
+            usual: interval * shortest.as_nanos().div_ceil(interval.as_nanos()),
+        })
+    }
+
+    /// A rate above all that it can send, in bit/s.
+    fn most(&self) -> f64 {
+        8.0 * self.bytes as f64 / self.shortest.as_secs_f64()
+    }
+
+    /// A clause that says so.
+    fn words(&self) -> String {
+        let burst = match self.packets {
+            1 => format!("one packet ({} B)", self.bytes),
+            many => format!("{many} packets ({} B)", self.bytes),
+        };
+        format!(
+            "the modem asks for {burst} at a time, which takes about {} from \
+             request to grant: an upload gets about {}",
+            self.usual,
+            rounded(8.0 * self.bytes as f64 / self.usual.as_secs_f64())
+        )
     }
 }
 

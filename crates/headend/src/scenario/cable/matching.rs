@@ -6,11 +6,13 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
+
 use super::change::ChangePlan;
 use super::classifier::{Classifier, RulePlan, rule};
 use super::modem::{Modems, Profile};
 use super::service_flow::is_default_of_file;
-use crate::link::docsis::classifier::Rule;
+use crate::link::docsis::classifier::{Rule, Seen};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::flow::{GroupPlan, packets, ways};
 use crate::scenario::header_fields::{MacAddress, Network};
@@ -139,7 +141,8 @@ fn check_flows(
         if any_real && in_frames.is_none() {
             continue;
         }
-        let advice = in_frames.or_else(|| missing(classifier, groups));
+        let passing = || passing(link, path, modems, changes, groups);
+        let advice = in_frames.or_else(|| missing(classifier, &passing(), hosts, groups));
         warnings.push(format!(
             "{path}: no packet of this scenario's flows matches, so nothing is classified by it{}",
             advice.unwrap_or_default()
@@ -170,18 +173,99 @@ fn rule_sets<'a>(
     [at_start.collect()].into_iter().chain(named).collect()
 }
 
-/// What no flow has that a classifier asks for, though frames may have it, and how to have it.
-fn missing(classifier: &Classifier, groups: &[GroupPlan]) -> Option<String> {
-    let has_mac = classifier.source_mac.is_some()
-        || (classifier.destination_mac).is_some_and(|range| range.mask != 0);
-    if has_mac {
+/// What classifiers see of the packets that pass where the one at `path` is.
+fn passing(
+    link: u16,
+    path: &str,
+    modems: &Modems,
+    changes: &[ChangePlan],
+    groups: &[GroupPlan],
+) -> Vec<Seen> {
+    let is_it = |rule: &RulePlan| rule.path == path;
+    let simulated = groups.iter().filter(|group| group.real.is_none());
+    let peers = simulated.flat_map(|group| group.peers.iter().map(move |peer| (group, peer)));
+    let mut found = Vec::new();
+    for (group, peer) in peers {
+        for (direction, modem, from) in ways(peer, link) {
+            let profile = modems.profile_of(modem);
+            let is_drop = direction == 0 && profile.drops.iter().any(is_it);
+            let mut sets = rule_sets(profile, direction, changes, modem)
+                .into_iter()
+                .flatten();
+            if is_drop || sets.any(|(_, rules)| rules.iter().any(is_it)) {
+                found.extend(packets(group, peer, from, direction == 0));
+            }
+        }
+    }
+    found
+}
+
+/// Which conditions of a classifier no packet meets that passes there, each on its own, and how to
+/// have packets that do.
+fn missing(
+    classifier: &Classifier,
+    passing: &[Seen],
+    hosts: &BTreeMap<String, HostPlan>,
+    groups: &[GroupPlan],
+) -> Option<String> {
+    if passing.is_empty() {
+        return Some("; no flow passes there".to_owned());
+    }
+    let unmet: Vec<String> = (conditions(classifier).into_iter())
+        .filter(|(_, alone)| {
+            let alone = rule(alone, hosts);
+            !passing.iter().any(|seen| alone.matches(seen))
+        })
+        .map(|(key, _)| key)
+        .collect();
+    let is_of = |keys: &[&str]| unmet.iter().all(|key| keys.contains(&key.as_str()));
+    if unmet.is_empty() {
+        return Some(
+            "; its conditions hold for some packets each, but for none at once".to_owned(),
+        );
+    }
+    if is_of(&["source_mac", "destination_mac"]) {
         let advice =
             "; hosts are the source of frames upstream and the destination of frames downstream";
         return Some(advice.to_owned());
     }
-    let dscp = only_dscp(classifier)?;
-    (groups.iter().all(|group| group.dscp != dscp))
-        .then(|| format!("; no flow has its DSCP: try `--set flow.NAME.dscp={dscp}`"))
+    if is_of(&["dscp", "tos"])
+        && let Some(dscp) = only_dscp(classifier)
+        && groups.iter().all(|group| group.dscp != dscp)
+    {
+        return Some(format!(
+            "; no flow has its DSCP: try `--set flow.NAME.dscp={dscp}`"
+        ));
+    }
+    let named: Vec<String> = unmet.iter().map(|key| name_condition(key)).collect();
+    Some(format!(
+        "; no packet that passes there has its {}",
+        named.join(", nor its ")
+    ))
+}
+
+/// A key of a classifier in a sentence.
+fn name_condition(key: &str) -> String {
+    match key {
+        "dscp" => "DSCP".to_owned(),
+        "ecn" => "ECN field".to_owned(),
+        "ethertype" => "Ethernet type".to_owned(),
+        "tos" => "type of service".to_owned(),
+        "vlan" => "VLAN".to_owned(),
+        other => other.replace("mac", "Ethernet address").replace('_', " "),
+    }
+}
+
+/// The conditions of a classifier by their keys, each as a classifier of its own.
+fn conditions(classifier: &Classifier) -> Vec<(String, Classifier)> {
+    let Value::Object(keys) = json!(classifier) else {
+        unreachable!("a classifier is a table")
+    };
+    let alone = |(key, value): (String, Value)| {
+        let alone = serde_json::from_value(json!({ &key: value })).ok()?;
+        (key != "priority").then_some((key, alone))
+    };
+    keys.into_iter().filter_map(alone).collect()
 }
 
 /// What no frame has that a classifier asks for, and how to have it. The scenario alone says what

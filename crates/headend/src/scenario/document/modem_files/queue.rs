@@ -1,12 +1,16 @@
 //! The queue of a service flow whose buffer and AQM a modem's file gives.
 //!
-//! The discipline stays the scenario's, as no file can say it, with three exceptions: a file that
-//! asks for DOCSIS-PIE gets it, a drop-tail queue gets the sizes of Buffer Control, and so does a
-//! DOCSIS-PIE queue whose AQM is disabled. The parameters of the discipline stay, too, except for
-//! the buffer and the target.
+//! The discipline stays the scenario's, as no file can say it, with three exceptions: a file whose
+//! AQM encodings turn AQM on gets DOCSIS-PIE with their target or the default one, a drop-tail queue
+//! gets the sizes of Buffer Control, and so does a DOCSIS-PIE queue whose AQM is disabled. The
+//! parameters of the discipline stay, too, except for the buffer and the target.
+//!
+//! Bounds without a target (TLVs 35.1 and 35.3) bound the buffer that there is anyway: that of the
+//! scenario's queue or, where the file puts another in its place, that of the modem's generation.
 
 use serde_json::{Map, Value, json};
 
+use crate::aqm::docsis_pie;
 use crate::qdisc::QueueConfig;
 use crate::scenario::cable::modem::modem_file::{Buffer, LatencyControl};
 use crate::scenario::document::overrides::is_inside;
@@ -14,7 +18,7 @@ use crate::scenario::document::{Document, Place};
 use crate::scenario::error::Origin;
 use crate::scenario::queue::Queue;
 use crate::time::Duration;
-use crate::units::{ByteCount, Limit};
+use crate::units::{ByteCount, Limit, Rate};
 
 /// A queue, and the settings that a file gives it.
 #[derive(Debug)]
@@ -23,6 +27,10 @@ pub(super) struct FileQueue {
     pub(super) path: String,
     /// The queue if the key is not there.
     pub(super) base: Value,
+    /// The buffer that the modem has where nobody sets it.
+    pub(super) unsaid: Option<Limit>,
+    /// The sustained rate, if there is one.
+    pub(super) rate: Option<Rate>,
     pub(super) buffer: Option<(Size, Place)>,
     pub(super) law: Option<(LatencyControl, Place)>,
     /// Its AQM is disabled: the queue is a buffer, whatever AQM the file gives.
@@ -88,7 +96,16 @@ impl Document {
                 place = Some(of_law.clone());
             }
         }
-        if let Some((Size::Control(_), of_buffer)) = &queue.buffer
+        let buffer = queue.choose_size(&kind, &table, &wanted);
+        if let (Some((Size::Control(bounds), _)), None) = (&queue.buffer, &buffer)
+            && is_written
+        {
+            outcome.notes.push(format!(
+                ": its buffer is within the bounds of the file ({}), and stays",
+                bounds.show_bounds()
+            ));
+        }
+        if let Some((Size::Control(_), of_buffer)) = &buffer
             && (wanted == DROP_TAIL || wanted == DOCSIS_PIE && queue.is_aqm_disabled)
             && !keeps_kind
         {
@@ -96,7 +113,7 @@ impl Document {
             place = Some(of_buffer.clone());
         }
         if wanted == kind {
-            let of_file = || queue.buffer.as_ref().map(|(_, place)| place.clone());
+            let of_file = || buffer.as_ref().map(|(_, place)| place.clone());
             let place = match own {
                 Some(_) => self.places.get(&queue.path).cloned(),
                 None => of_file().or_else(|| queue.law.as_ref().map(|(_, place)| place.clone())),
@@ -109,7 +126,7 @@ impl Document {
                 let limit = table
                     .get("limit")
                     .map_or(String::new(), |limit| format!(" of {}", show(limit)));
-                let target = match &queue.buffer {
+                let target = match &buffer {
                     Some((
                         Size::Control(Buffer {
                             target: Some(size), ..
@@ -132,7 +149,14 @@ impl Document {
             self.set(&queue.path, json!({ &wanted: {} }), place);
         }
         let has_limit = wanted != kind || known.written_limit().is_some();
-        for (key, value, place) in parameters(queue, &wanted, has_limit, &mut outcome) {
+        for (key, value, place) in parameters(
+            queue,
+            buffer.as_ref(),
+            &kind,
+            &wanted,
+            has_limit,
+            &mut outcome,
+        ) {
             self.set_parameter(
                 queue,
                 &format!("{wanted}.{key}"),
@@ -200,9 +224,49 @@ impl Document {
     }
 }
 
-/// The parameters of a discipline that a file sets, and, without a value, those that it removes.
+impl FileQueue {
+    /// How large the file makes the buffer of `wanted`, which is `kind` with the parameters `table`
+    /// or stands in its place; nothing where the buffer stays as it is. A size within bounds alone
+    /// is the one nearest to that of the queue as it would be without the file.
+    fn choose_size(
+        &self,
+        kind: &str,
+        table: &Map<String, Value>,
+        wanted: &str,
+    ) -> Option<(Size, Place)> {
+        let (size, place) = self.buffer.as_ref()?;
+        let Size::Control(bounds @ Buffer { target: None, .. }) = *size else {
+            return Some((*size, place.clone()));
+        };
+        let own = self.rate.and_then(|rate| {
+            let bytes = if wanted == kind {
+                let written = serde_json::from_value::<Queue>(json!({ kind: table })).ok()?;
+                written.0.limit_bytes(rate)
+            } else {
+                self.unsaid?.bytes_at(rate)
+            };
+            bytes.map(ByteCount)
+        });
+        let Some(own) = own else {
+            return Some((*size, place.clone()));
+        };
+        let target = bounds.bound(own);
+        (target != own).then(|| {
+            let buffer = Buffer {
+                target: Some(target),
+                ..bounds
+            };
+            (Size::Control(buffer), place.clone())
+        })
+    }
+}
+
+/// The parameters of a discipline that a file sets, and, without a value, those that it removes:
+/// those of `kind`, which stands in the place of the discipline `before`.
 fn parameters(
     queue: &FileQueue,
+    buffer: Option<&(Size, Place)>,
+    before: &str,
     kind: &str,
     has_limit: bool,
     outcome: &mut Outcome,
@@ -210,11 +274,18 @@ fn parameters(
     let mut found = Vec::new();
     if let Some((law, place)) = &queue.law
         && kind == DOCSIS_PIE
-        && let Some(target) = law.target
     {
+        let default = docsis_pie::Config::default();
+        let target = law.target.unwrap_or(default.target);
         found.push(("target", Some(json!(target)), place.clone()));
+        if let (None, Some(limit)) = (buffer, queue.unsaid)
+            && kind != before
+            && limit != default.limit
+        {
+            found.push(("limit", Some(json!(limit)), place.clone()));
+        }
     }
-    match &queue.buffer {
+    match buffer {
         None => {}
         Some((Size::Control(buffer), place)) if kind == BUFFER_CONTROL => {
             for (key, size) in [

@@ -580,7 +580,8 @@ impl Writer<'_> {
         let low_latency = low_latency.as_ref().map(|(found, place)| (found, *place));
         self.write_low_latency(&table, &keys, low_latency);
         let base = self.queue_around(&table);
-        self.configure_queue(&path, flow, base, default_buffer);
+        let unsaid = self.queue_unsaid(&table);
+        self.configure_queue(&path, flow, base, &unsaid, default_buffer);
         Ok(())
     }
 
@@ -649,15 +650,23 @@ impl Writer<'_> {
             None => self.document.at(&format!("{line}.{table}.queue")),
         };
         let written = class.flatten().or_else(of_line).cloned();
+        written.unwrap_or_else(|| json!(self.queue_unsaid(table)))
+    }
+
+    /// The queue of a primary service flow where nobody sets one.
+    fn queue_unsaid(&self, table: &str) -> Queue {
+        let Target {
+            line, table: own, ..
+        } = self.target;
         let low_latency = [own, line]
             .into_iter()
             .find_map(|place| self.document.at(&format!("{place}.{table}.low_latency")));
         let has_low_latency = low_latency.is_some_and(|value| value != "off");
-        written.unwrap_or_else(|| match table {
-            _ if has_low_latency => json!(classic_queue()),
-            "upstream" => json!(modem_queue(self.preset)),
-            _ => json!(Queue::default()),
-        })
+        match table {
+            _ if has_low_latency => classic_queue(),
+            "upstream" => modem_queue(self.preset),
+            _ => Queue::default(),
+        }
     }
 
     fn write_further(
@@ -704,8 +713,8 @@ impl Writer<'_> {
         let written = self.document.at(path).cloned();
         let typed = written.and_then(|flow| serde_json::from_value::<ServiceFlow>(flow).ok());
         if let Some(typed) = typed {
-            let base = json!(default_queue(self.preset, &typed));
-            self.configure_queue(path, flow, base, default_buffer);
+            let unsaid = default_queue(self.preset, &typed);
+            self.configure_queue(path, flow, json!(unsaid), &unsaid, default_buffer);
         }
     }
 
@@ -715,6 +724,7 @@ impl Writer<'_> {
         path: &str,
         flow: &FileFlow,
         base: Value,
+        unsaid: &Queue,
         default_buffer: Option<&(Duration, TlvPlace)>,
     ) {
         // Grants of a fixed size have no rate of which the default could be a time.
@@ -753,9 +763,12 @@ impl Writer<'_> {
         if buffer.is_none() && law.is_none() {
             return;
         }
+        let [sustained, _] = self.rates(path, flow);
         let queue = FileQueue {
             path: format!("{path}.queue"),
             base,
+            unsaid: unsaid.0.written_limit(),
+            rate: sustained,
             buffer,
             law,
             is_aqm_disabled,
@@ -805,31 +818,32 @@ impl Writer<'_> {
         }
     }
 
+    /// The sustained and the peak rate of the service flow at `path`. The classic service flow of an
+    /// aggregate has its own, or else the aggregate's sustained one.
+    fn rates(&self, path: &str, flow: &FileFlow) -> [Option<Rate>; 2] {
+        let rate = |key: &str| {
+            let value = self.document.at(&format!("{path}.{key}"))?;
+            parse_rate(value.as_str()?)
+        };
+        if flow.pair.is_none() {
+            return ["rate", "peak"].map(rate);
+        }
+        let [own, peak] =
+            [flow.keys.rate, flow.keys.peak].map(|limit| limit.and_then(MaximumRate::limit));
+        let own = own.or_else(|| rate("low_latency.classic_rate"));
+        let own = own.or_else(|| rate("rate").filter(|_| peak.is_none()));
+        [own, peak]
+    }
+
     /// What the faster of the two rates of the service flow at `path` carries in a time, but room
     /// for a packet at least, and whether that is another size than the time at the sustained rate.
-    /// The classic service flow of an aggregate has its own rates, or else the aggregate's
-    /// sustained one.
     fn default_bytes(
         &self,
         path: &str,
         flow: &FileFlow,
         span: Duration,
     ) -> (Option<ByteCount>, bool) {
-        let rate = |key: &str| {
-            let value = self.document.at(&format!("{path}.{key}"))?;
-            parse_rate(value.as_str()?)
-        };
-        let [sustained, peak] = if flow.pair.is_none() {
-            ["rate", "peak"].map(rate)
-        } else {
-            let [own, peak] =
-                [flow.keys.rate, flow.keys.peak].map(|limit| limit.and_then(MaximumRate::limit));
-            let own = own.or_else(|| rate("low_latency.classic_rate"));
-            [
-                own.or_else(|| rate("rate").filter(|_| peak.is_none())),
-                peak,
-            ]
-        };
+        let [sustained, peak] = self.rates(path, flow);
         let carried = sustained.max(peak).map(|rate| rate.bytes_in(span));
         let is_too_small = carried.is_some_and(|bytes| bytes < LEAST_BUFFER);
         let bytes = carried.map(|bytes| ByteCount(bytes.max(LEAST_BUFFER)));

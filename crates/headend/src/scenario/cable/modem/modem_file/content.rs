@@ -77,6 +77,14 @@ impl Buffer {
         let size = self.minimum.map_or(size, |least| size.max(least));
         self.maximum.map_or(size, |most| size.min(most))
     }
+
+    /// Its bounds, in a sentence.
+    pub(in crate::scenario) fn show_bounds(self) -> String {
+        let least = self.minimum.map(|least| format!("at least {least}"));
+        let most = self.maximum.map(|most| format!("at most {most}"));
+        let both: Vec<String> = least.into_iter().chain(most).collect();
+        both.join(", ")
+    }
 }
 
 /// DOCSIS-PIE, with a target or with the one that it has by default.

@@ -204,23 +204,31 @@ fn read_buffer(node: &Node<'_>) -> Result<Buffer, FileError> {
 
 /// Reads the AQM encodings: whether AQM is disabled (sub-TLV 1), the algorithm (3), the target of
 /// DOCSIS-PIE (2), the ramp of immediate AQM (4 and 5), and the edges of the latency histogram (6).
+///
+/// Any of the first three turns DOCSIS-PIE on, unless it disables AQM or selects immediate AQM: a
+/// file that says "not disabled", or gives an algorithm or a target, says that there is AQM, and 0
+/// stands for the default algorithm and the default target.
 fn read_aqm(node: &Node<'_>, flow: &mut FileFlow) -> Result<(), FileError> {
-    let (mut algorithm, mut target) = (0, None);
+    let (mut algorithm, mut target, mut turned_on) = (0, None, None);
     for part in node.nested()? {
         match part.number() {
             1 => {
-                flow.keys.aqm_disabled = Some(part.switch()?);
+                let is_disabled = part.switch()?;
+                flow.keys.aqm_disabled = Some(is_disabled);
                 flow.places.insert("aqm_disabled", part.place());
+                if !is_disabled {
+                    turned_on.get_or_insert(part.place());
+                }
             }
             2 => {
                 let span = Duration::from_millis(part.uint(1)?);
                 target = (!span.is_zero()).then(|| (span, part.place()));
+                turned_on.get_or_insert(part.place());
             }
             3 => {
                 algorithm = part.uint(1)?;
                 match algorithm {
-                    0 => {}
-                    1 => flow.law = Some((LatencyControl { target: None }, part.place())),
+                    0 | 1 => turned_on = Some(part.place()),
                     2 => flow.immediate = Some(part.place()),
                     other => {
                         let why = format!(
@@ -250,10 +258,13 @@ fn read_aqm(node: &Node<'_>, flow: &mut FileFlow) -> Result<(), FileError> {
             _ => {}
         }
     }
-    if let Some((span, place)) = target.filter(|_| algorithm != 2) {
-        let target = Some(span);
-        flow.law = Some((LatencyControl { target }, place));
+    if algorithm == 2 {
+        return Ok(());
     }
+    flow.law = match target {
+        Some((span, place)) => Some((LatencyControl { target: Some(span) }, place)),
+        None => turned_on.map(|place| (LatencyControl { target: None }, place)),
+    };
     Ok(())
 }
 

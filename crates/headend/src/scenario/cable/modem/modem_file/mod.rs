@@ -34,7 +34,7 @@ use self::classifier::read_classifiers;
 use self::place::{Node, first, nodes};
 use crate::link::docsis::preset::Preset;
 use crate::scenario::cable::classifier::Classifier;
-use crate::scenario::cable::service_flow::OneWay;
+use crate::scenario::cable::service_flow::{OneWay, is_elastic};
 use crate::time::Duration;
 
 /// The settings of a modem's file that the model has.
@@ -110,6 +110,7 @@ impl ModemFile {
         }
         if let Some(disable) = find(UPSTREAM_AQM_DISABLE) {
             read.upstream_aqm_disabled = Some((disable.switch()?, disable.place()));
+            read.turn_on_upstream();
         }
         read.notes.extend(unused::list(&top));
         Ok(read)
@@ -146,6 +147,24 @@ impl ModemFile {
             }
         }
         Ok(read)
+    }
+
+    /// Gives DOCSIS-PIE to the upstream service flows that say nothing of AQM themselves, where the
+    /// file says of all of them that AQM is not disabled.
+    fn turn_on_upstream(&mut self) {
+        let Some((false, place)) = &self.upstream_aqm_disabled else {
+            return;
+        };
+        for flow in &mut self.flows {
+            let scheduling = flow.keys.scheduling.as_ref();
+            let is_open = flow.keys.aqm_disabled.is_none() && flow.immediate.is_none();
+            if is_open && scheduling.is_none_or(|own| is_elastic(flow.direction, &own.0)) {
+                flow.law = match (flow.direction, flow.law.take()) {
+                    (OneWay::Up, None) => Some((LatencyControl { target: None }, place.clone())),
+                    (_, law) => law,
+                };
+            }
+        }
     }
 
     /// Notes the service flows with immediate AQM that are not the low-latency one of an aggregate.

@@ -71,6 +71,9 @@ const OF_AGGREGATES: &[(&str, &[u8])] = &[
 /// Types of the TLVs of rates, whose unit another TLV gives.
 const RATES: [u8; 3] = [8, 10, 27];
 
+/// Scheduling types with grants of a fixed size: UGS-AD and UGS (TLV 24.15).
+const UNSOLICITED: [u64; 2] = [5, 6];
+
 /// The algorithm that is immediate AQM (TLV 40.3).
 const IMMEDIATE: u64 = 2;
 
@@ -96,7 +99,7 @@ pub(super) struct Bundle {
     /// The path of its TLV.
     pub(super) place: String,
     set: Vec<(&'static str, Number)>,
-    /// The places of some TLVs in it, with whether they are there.
+    /// The place of its AQM encodings, if they say more than the edges of a latency histogram.
     aqm: Option<String>,
     low_latency: bool,
     low_latency_class: bool,
@@ -227,7 +230,13 @@ impl Bundle {
             index,
             place: node.path().to_owned(),
             set,
-            aqm: find(&[40]).map(|aqm| aqm.path().to_owned()),
+            aqm: find(&[40])
+                .filter(|aqm| {
+                    [1, 2, 3]
+                        .iter()
+                        .any(|&number| first(&aqm.children(), number).is_some())
+                })
+                .map(|aqm| aqm.path().to_owned()),
             low_latency: find(&[42]).is_some(),
             low_latency_class: find(&[42, 4]).is_some(),
         }
@@ -374,16 +383,14 @@ impl Resolved {
     }
 
     /// The buffer of a service flow. A device chooses a size within minimum and maximum that is
-    /// near the target.
+    /// near the target. Bounds alone give none.
     fn buffer(&self, flow: usize) -> Option<Buffer> {
         let own = &self.flows[flow];
         let of = |number: &Number| (number.value, Some(number.place.clone()));
         let target = own.get("target_buffer").filter(|target| target.value > 0);
         let least = own.get("minimum_buffer").filter(|least| least.value > 0);
         let chosen = target.map(of).or_else(|| self.default_buffer(flow));
-        let Some(mut buffer) = chosen else {
-            return least.map(of);
-        };
+        let mut buffer = chosen?;
         if let Some(most) = own
             .get("maximum_buffer")
             .filter(|most| most.value < buffer.0)
@@ -461,12 +468,17 @@ impl Resolved {
         };
         let all = self.upstream_aqm_disabled.as_ref();
         let all = all.filter(|_| own.direction == OneWay::Up);
+        let is_unsolicited = own
+            .value("scheduling")
+            .is_some_and(|kind| UNSOLICITED.contains(&kind));
+        let turned_on = all.filter(|all| all.value == 0 && !is_immediate && !is_unsolicited);
         let off = all.into_iter().chain(own.get("aqm_disabled"));
         let off: Vec<&str> = off
             .filter(|switch| switch.value == 1)
             .map(|switch| switch.place.as_str())
             .collect();
-        let (state, paths) = match (off.is_empty(), &own.aqm) {
+        let on = own.aqm.as_ref().or(turned_on.map(|all| &all.place));
+        let (state, paths) = match (off.is_empty(), on) {
             (false, _) => ("off", off),
             (true, Some(place)) => ("on", vec![place.as_str()]),
             (true, None) => ("unsaid", Vec::new()),

@@ -1,0 +1,71 @@
+"""Modems that ask for a burst, and again once it is granted: what that leaves of their rate.
+
+Before continuous concatenation (DOCSIS 3.0) a modem has one request outstanding, for one packet or
+for the few that its largest burst holds (docs/models/docsis.md). However much waits, it sends that
+much in each time from request to grant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from headend.analysis.queues import FULL, weigh_queues
+from headend.results.record import Record
+from headend.scenario.parameters import find_value
+
+#: Share of the time from which packets wait in a queue all the time (headend's bound).
+_ALWAYS = 0.9
+
+#: Share of contention requests that collide from which collisions are what a modem waits for.
+_COLLIDE = 0.2
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What the requests of a queue allow while packets wait in it.
+
+    Parameters
+    ----------
+    queue
+        The queue's name.
+    packets
+        Packets that a grant carries, on average.
+    interval_ns
+        Time from one grant to the next, ns.
+    rate_bps
+        What it sends so, as its line counts bytes, bit/s.
+    """
+
+    queue: str
+    packets: float
+    interval_ns: float
+    rate_bps: float
+
+
+def find_asking(record: Record, places: Collection[str]) -> Asking | None:
+    """Find an upstream queue on a flow's way that its requests hold back, not its rate.
+
+    Parameters
+    ----------
+    places
+        The lines, and modems of lines, that the flow passes; all where there are none.
+    """
+    seconds = (record.manifest["simulated_ns"] - record.manifest.get("warmup_ns", 0)) / 1e9
+    for row in weigh_queues(record):
+        place, _, direction = row["queue"].rpartition(".")
+        if direction != "up" or (places and place not in places) or not row["grants"]:
+            continue
+        line = find_value(record.manifest["scenario"], f"link.{row['link']}.docsis")
+        if find_value(line, "plant.mac.continuous") is not False:
+            continue
+        # While packets wait all the time, nothing but requests keeps it from its rate.
+        collided = row["collisions"] > _COLLIDE * row["requests_contention"]
+        if row["standing_ratio"] > _ALWAYS and row["utilisation"] <= FULL and not collided:
+            return Asking(
+                queue=row["queue"],
+                packets=row["packets_dequeued"] / row["grants"],
+                interval_ns=seconds * 1e9 / row["grants"],
+                rate_bps=row["bytes_dequeued"] * 8 / seconds,
+            )
+    return None
