@@ -15,8 +15,8 @@ from typing import Any
 
 from headend.analysis.channels import gather_channels
 from headend.analysis.key_figure import read_number
-from headend.analysis.queues import FULL, weigh_queues
-from headend.analysis.routes import list_hops
+from headend.analysis.queues import FULL, OWN_RATE
+from headend.analysis.routes import OPPOSITE, list_queues
 from headend.analysis.throttling import measure_time_under_way
 from headend.engine.description import list_applications
 from headend.results.record import Record, cached_on_record
@@ -144,7 +144,7 @@ def _find_limit(
     flow = record.manifest["scenario"].get("flow", {}).get(name, {})
     first = rows[0]["flow"]
     full = _find_full(record, first, way)
-    back = _find_full(record, first, "down" if way == "up" else "up")
+    back = _find_full(record, first, OPPOSITE[way])
     kind, ratio = _choose_kind(record, rows, full, is_back_full=back is not None)
     if kind is None:
         return None
@@ -159,7 +159,7 @@ def _find_limit(
         allowed = parse_quantity(window, "size").value * 8e9 / rtt
     elif rtt and kind is Limit.PATH_LOSS:
         allowed = estimate_rate(control, lost, rtt, int(tcp.get("mtu", 1500)) - _HEADERS)
-    ack_queue, ack_wait = _find_ack_wait(record, way, rtt) if window else ("", 0.0)
+    ack_queue, ack_wait = _find_ack_wait(record, first, way, rtt) if window else ("", 0.0)
     return TransferLimit(
         flow=name,
         count=len(rows),
@@ -175,7 +175,7 @@ def _find_limit(
         ack_queue=ack_queue,
         ack_wait_ns=ack_wait,
         line=full,
-        links=len({hop.partition(".")[0] for hop in list_hops(record, first)}),
+        links=len({row["link"] for row in list_queues(record, first, way)}),
     )
 
 
@@ -226,25 +226,32 @@ def _choose_kind(
 
 
 def _find_full(record: Record, flow: str, way: str) -> FullLine | None:
-    """Find what is full on a flow's way in one direction; of several, that of the lowest rate."""
-    hops = list(list_hops(record, flow))
-    # An access point's queue is that of the cell, not of a station.
-    places = {*hops, *(hop.partition(".")[0] for hop in hops)}
-    full = [
-        FullLine(row["queue"], row["rate_bps"], row["discipline"])
-        for row in weigh_queues(record)
-        if row["direction"] == way
-        and row["utilisation"] > FULL
-        and (not places or row["queue"].rpartition(".")[0] in places)
-    ]
-    if full:
-        return min(full, key=lambda line: line.rate_bps)
-    channels = (
-        FullLine(state.title)
+    """Find what is full on a flow's way in one direction: a line, or a channel that queues share.
+
+    Of several lines it is that of the lowest rate. A channel limits the flow rather than a line
+    that does not get all of its rate, if the flow's packets wait longer for the channel.
+    """
+    queues = list_queues(record, flow, way)
+    lines = [row for row in queues if row["utilisation"] > FULL]
+    line = min(lines, key=lambda row: row["rate_bps"], default=None)
+    waits = {
+        state.title: max(row["median"] for row in sharing)
         for state in gather_channels(record)
-        if state.is_full and any(state.serves(place, way) for place in places)
-    )
-    return next(channels, None)
+        if state.is_full
+        and (
+            sharing := [
+                row
+                for row in queues
+                if state.serves(row["link"], row["direction"]) and row["utilisation"] <= OWN_RATE
+            ]
+        )
+    }
+    channel = max(waits, key=lambda title: waits[title], default=None)
+    if channel and (
+        line is None or (line["utilisation"] <= OWN_RATE and waits[channel] > line["median"])
+    ):
+        return FullLine(channel)
+    return FullLine(line["queue"], line["rate_bps"], line["discipline"]) if line else None
 
 
 def _measure_rtt(record: Record, flows: set[str]) -> float | None:
@@ -275,9 +282,9 @@ def _read_size(tcp: Mapping[str, Any], key: str) -> str:
     return text if text[:1].isdigit() else ""
 
 
-def _find_ack_wait(record: Record, way: str, rtt: float | None) -> tuple[str, float]:
+def _find_ack_wait(record: Record, flow: str, way: str, rtt: float | None) -> tuple[str, float]:
     """Find the queue in which acknowledgements wait for most of a round trip; the longest wait."""
-    back = [row for row in weigh_queues(record) if row["direction"] != way]
+    back = list_queues(record, flow, OPPOSITE[way])
     worst = max(back, key=lambda row: row["median"], default=None)
     if worst is None or not rtt or worst["median"] < ACKS_WAIT * rtt:
         return "", 0.0
