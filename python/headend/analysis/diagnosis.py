@@ -449,33 +449,50 @@ def _describe_collisions(
 def find_second_queue(case: Case, fact: Fact) -> Iterator[Fact]:
     """Give a cause, and a second queue on the same way that stands; a router's rate helps.
 
-    The way is that of the flow that suffers most, if it leads through the queue of the cause. Of a
-    router before a modem the rate is the first advice: it decides in which of them packets
-    wait.
+    The way is that of the flow that suffers most, in both directions, if it leads through the queue
+    of the cause. Of a router before a modem the rate is the first advice: it decides in which of
+    them packets wait.
     """
-    if not isinstance(fact, facts.Waits | facts.LossyQueue):
+    if not isinstance(fact, facts.Waits | facts.LossyQueue | facts.WaitsForChannel):
         yield fact
         return
-    flow, way = case.worst.flow if case.worst else "", fact.queue.direction
-    passed = list_queues(case.record, flow, way)
-    others = [
+    other = _find_other_queue(case, fact.queue)
+    if other and isinstance(fact, facts.Waits) and _wait_of(other) > _wait_of(fact.queue):
+        passing, own = find_passing(case.record, other), fact
+        fact = replace(fact, queue=other, passing=passing, remedies=find_remedies(case, other))
+        found = facts.OtherQueue(own.queue, remedies=own.remedies)
+    elif other:
+        found = facts.OtherQueue(other, remedies=(shorten(case.record, other),))
+    else:
+        found = None
+    if router := find_router(case.record, fact.queue):
+        fact = replace(fact, remedies=(router, *fact.remedies))
+    yield fact
+    if found:
+        yield found
+
+
+def _find_other_queue(case: Case, queue: QueueState) -> QueueState | None:
+    """Find the longest standing queue, but for one, on the way of the flow that suffers most."""
+    if case.worst is None:
+        return None
+    ways = [list_queues(case.record, case.worst.flow, way) for way in ("up", "down")]
+    passed = [row for way in ways for row in way]
+    standing = [
         row
         for row in passed
-        if row["link"] != fact.queue.link
+        if row["queue"] != queue.queue
         and row["standing_ratio"] > STANDING_TIME
         and row["median"] > SHORT_WAIT
     ]
-    if router := find_router(case.record, fact.queue):
-        fact = replace(fact, remedies=(router, *fact.remedies))
-    is_passed = any(row["queue"] == fact.queue.queue for row in passed)
-    if is_passed and others and (other := describe_queue(case.record, others[0]["queue"])):
-        longer, shorter = sorted(
-            (fact.queue, other), key=lambda queue: -(queue.delay_p50_ns or 0.0)
-        )
-        yield replace(fact, queue=longer)
-        yield facts.OtherQueue(shorter)
-    else:
-        yield fact
+    if not standing or all(row["queue"] != queue.queue for row in passed):
+        return None
+    longest = max(standing, key=lambda row: row["median"])
+    return describe_queue(case.record, longest["queue"])
+
+
+def _wait_of(queue: QueueState) -> float:
+    return queue.delay_p50_ns or 0.0
 
 
 def _find_transfers(case: Case, queue: QueueState) -> Iterator[Fact]:
@@ -564,8 +581,15 @@ def _describe_main(case: Case, queue: QueueState) -> Fact:
         main = _describe_shortage(case.record, queue, full)
     else:
         main = next(find_symptoms(case, queue))
-    is_several = len(groups) > 1 or case.causes.unexplained
-    return facts.SeveralCauses(main, groups, waits, case.causes.unexplained) if is_several else main
+    if len(groups) == 1 and not case.causes.unexplained:
+        return main
+    others = (
+        describe_queue(case.record, group.queues[0])
+        for group in groups[1:]
+        if group.source is DelaySource.QUEUE
+    )
+    remedies = tuple(shorten(case.record, other) for other in others if other)
+    return facts.SeveralCauses(main, groups, waits, case.causes.unexplained, remedies=remedies)
 
 
 def describe_line(case: Case, queue: QueueState) -> Fact:
