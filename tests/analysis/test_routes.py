@@ -11,7 +11,7 @@ import headend
 from headend.analysis.bottleneck import find_bottleneck
 from headend.analysis.causes import DelaySource, list_flow_causes
 from headend.analysis.queues import FULL, OWN_RATE
-from headend.analysis.routes import list_queues
+from headend.analysis.routes import list_queues, read_path
 from headend.analysis.transfer_limits import find_transfer_limits
 from headend.engine.columns import TABLES
 from headend.results.record import Record
@@ -93,6 +93,29 @@ def test_of_an_aggregate_it_is_the_queue_that_sent_the_flow() -> None:
     )
     assert name_queues(record, "game", "up") == ["cable.up_low_latency"]
     assert name_queues(record, "upload", "up") == ["cable.up"]
+
+
+def test_of_service_flows_it_is_the_one_that_delays_as_much_as_the_flow_waits() -> None:
+    scenario = {
+        "link": {"cable": {"docsis": {}}},
+        "flow": {"photos": {"rtt": "40 ms"}, "clip": {"rtt": "0 s"}},
+    }
+    record = make_record(["cable.up", "cable.game"], scenario)
+    rows = record.tables["queues"].with_columns(delay_p95_ns=pl.Series([48e6, 62e6]))
+    # Of 72 ms the path takes 20.
+    flows = [("photos", 72e6), ("clip", 72e6)]
+    delays = [{"flow": flow, "direction": "up", "delay_p95_ns": delay} for flow, delay in flows]
+    record = Record({"queues": rows, "flows": pl.DataFrame(delays)}, record.manifest)
+    assert name_queues(record, "photos", "up") == ["cable.up"]
+    assert name_queues(record, "clip", "up") == ["cable.game"]
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_the_path_is_half_of_the_round_trip_or_the_least_delay(drawn: bool) -> None:
+    rtt = {"sites": "boston"} if drawn else "40 ms"
+    flows = pl.DataFrame([{"flow": "web.1.2", "direction": "down", "delay_min_ns": 33e6}])
+    record = Record({"flows": flows}, {"scenario": {"flow": {"web": {"rtt": rtt}}}})
+    assert read_path(record, "web.1.2", "down") == (33e6 if drawn else 20e6)
 
 
 def run_home(cable: str) -> headend.Result:

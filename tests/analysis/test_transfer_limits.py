@@ -58,6 +58,26 @@ def test_controls_are_compared_on_one_line_only() -> None:
     assert find_control_shares(run({"host": "two"}, bbr)) is not None
 
 
+def test_both_queues_of_an_aggregate_are_one_line() -> None:
+    prague = {"application": "bulk", "direction": "up", "rtt": "10 ms"}
+    cubic = dict(prague)
+    prague["tcp"] = {"congestion": "prague"}
+    docsis = {"preset": "docsis31", "upstream": {"rate": "20 Mbit/s", "low_latency": "on"}}
+    result = headend.run(
+        {
+            "duration": "15 s",
+            "warmup": "5 s",
+            "link": {"cable": {"docsis": docsis}},
+            "flow": {"backup": prague, "photos": cubic},
+        }
+    )
+    limits = find_transfer_limits(result)
+    assert [limit.line and limit.line.name for limit in limits] == ["cable.up", "cable.up"]
+    most, least, line = find_control_shares(result) or pytest.fail("no shares")
+    assert {most.control, least.control} == {"prague", "cubic"}
+    assert line.name == "cable.up"
+
+
 def test_notes_name_the_line_and_who_yields() -> None:
     ledbat = {"host": "two", "tcp": {"congestion": "ledbat"}}
     notes = " ".join(judge(run({"host": "two"}, ledbat)).notes)
@@ -142,4 +162,4 @@ def test_the_window_is_told_with_the_queue_that_its_round_trip_is() -> None:
     assert (
         "the receive window limits old: 79 KiB of the buffer's 128 KiB in each round trip" in notes
     )
-    assert "of it packets wait in line.up" in notes
+    assert "and for most of that packets wait in line.up (2" in notes

@@ -14,6 +14,7 @@ from headend.analysis.key_figure import read_number
 from headend.analysis.low_latency import find_queue_of
 from headend.analysis.queues import weigh_queues
 from headend.results.record import Record, cached_on_record
+from headend.text.quantity import parse_quantity
 
 #: Rows of queues by where they are: a link or what is attached to it, and the queue's direction.
 _Places = Mapping[tuple[str, str], Sequence[dict[str, Any]]]
@@ -26,7 +27,8 @@ def list_queues(record: Record, flow: str, direction: str) -> list[dict[str, Any
     """List the queues that a flow's packets of one direction meet, in that order.
 
     Of the two queues of an aggregate it is the one that sent most of the flow's packets. A modem
-    with several service flows is represented by the queue whose delay is nearest to the flow's.
+    with several service flows is represented by the queue whose delay is nearest to the flow's
+    without its path.
 
     Parameters
     ----------
@@ -48,11 +50,12 @@ def list_queues(record: Record, flow: str, direction: str) -> list[dict[str, Any
     if not stages:
         return [row for row in weigh_queues(record) if row["direction"] == direction]
     sent_by = find_queue_of(record, flow, direction)
-    delay = _read_delay(_index_flows(record).get((flow, direction), {}))
+    delay = _read(_index_flows(record).get((flow, direction), {}), "delay_p95_ns")
+    wait = delay - read_path(record, flow, direction)
     found = []
     for rows in stages:
         own = [row for row in rows if row["queue"] == sent_by] or rows
-        found += sorted(own, key=lambda row: abs(_read_delay(row) - delay))[:1]
+        found += sorted(own, key=lambda row: abs(_read(row, "delay_p95_ns") - wait))[:1]
     return found
 
 
@@ -97,5 +100,16 @@ def _index_flows(record: Record) -> dict[tuple[str, str], dict[str, Any]]:
     return {(row["flow"], row["direction"]): row for row in record.rows("flows")}
 
 
-def _read_delay(row: Mapping[str, Any]) -> float:
-    return read_number(row.get("delay_p95_ns")) or 0.0
+def _read(row: Mapping[str, Any], column: str) -> float:
+    return read_number(row.get(column)) or 0.0
+
+
+def read_path(record: Record, flow: str, direction: str) -> float:
+    """Give what the wide area takes of a flow's way in one direction, ns.
+
+    Where the scenario draws it, or has it of another host, that is the least delay of a packet.
+    """
+    about = record.manifest.get("scenario", {}).get("flow", {}).get(flow.partition(".")[0], {})
+    if isinstance(rtt := about.get("rtt"), str):
+        return parse_quantity(rtt, "time").value / 2
+    return _read(_index_flows(record).get((flow, direction), {}), "delay_min_ns")

@@ -15,7 +15,7 @@ from typing import Any
 
 from headend.analysis.channels import gather_channels
 from headend.analysis.key_figure import read_number
-from headend.analysis.queues import FULL, OWN_RATE
+from headend.analysis.queues import FULL, OWN_RATE, name_classic, weigh_queues
 from headend.analysis.routes import OPPOSITE, list_queues
 from headend.analysis.throttling import measure_time_under_way
 from headend.engine.description import find_queue, list_applications
@@ -271,7 +271,12 @@ def _find_full(record: Record, flow: str, way: str) -> FullLine | None:
         line is None or (line["utilisation"] <= OWN_RATE and waits[channel] > line["median"])
     ):
         return FullLine(channel)
-    return FullLine(line["queue"], line["rate_bps"], line["discipline"]) if line else None
+    if line is None:
+        return None
+    # The two queues of an aggregate share one line, which has the name of the classic queue.
+    name = name_classic(line["queue"])
+    own = next((row for row in weigh_queues(record) if row["queue"] == name), line)
+    return FullLine(own["queue"], own["rate_bps"], own["discipline"])
 
 
 def _measure_rtt(record: Record, flows: set[str]) -> float | None:

@@ -74,7 +74,8 @@ def _describe_limit(limit: TransferLimit) -> str:
     if not limit.slow_queue:
         return text
     waiting = "acknowledgements" if limit.are_acks else "packets"
-    return f"{text}, and for {time(limit.wait_ns)} of it {waiting} wait in {limit.slow_queue}"
+    wait = f"{time(limit.wait_ns)} at the median"
+    return f"{text}, and for most of that {waiting} wait in {limit.slow_queue} ({wait})"
 
 
 def brief_controls(fact: facts.UnequalControls) -> str:
