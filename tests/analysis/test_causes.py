@@ -9,7 +9,7 @@ import pytest
 
 import headend
 from headend.analysis.bottleneck import find_bottleneck
-from headend.analysis.causes import Place, find_causes
+from headend.analysis.causes import DelaySource, find_causes
 from headend.analysis.contention import find_waits_for_grants
 from headend.analysis.facts import Action
 from headend.analysis.quality import judge_flows
@@ -117,8 +117,8 @@ def make_calls(
 
 def test_a_full_channel_is_the_cause_of_those_who_wait_in_its_direction_only() -> None:
     result = make_calls(8, 3, full="down", collided=0.46)
-    shares = [(group.place, group.direction, group.count) for group in find_causes(result).groups]
-    assert shares == [(Place.CONTENTION, "up", 8), (Place.CHANNEL, "down", 3)]
+    shares = [(group.source, group.direction, group.count) for group in find_causes(result).groups]
+    assert shares == [(DelaySource.CONTENTION, "up", 8), (DelaySource.CHANNEL, "down", 3)]
     first, second = answer_run(result).sentences
     assert first.startswith("11 of 20 ")
     told = "8 wait upstream, where 46 % of the modems' requests collide"
@@ -135,13 +135,13 @@ def test_the_advice_follows_what_most_suffer_from() -> None:
 
 
 def test_few_collisions_do_not_explain_a_wait() -> None:
-    places = {group.place for group in find_causes(make_calls(5, 0, collided=0.1)).groups}
-    assert places == {Place.QUEUE}
+    sources = {group.source for group in find_causes(make_calls(5, 0, collided=0.1)).groups}
+    assert sources == {DelaySource.QUEUE}
 
 
 def test_a_modem_that_has_its_rate_waits_for_its_own_queue() -> None:
     result = make_calls(5, 0, collided=0.46, used=0.99, stands=True, full="up")
-    assert [group.place for group in find_causes(result).groups] == [Place.QUEUE]
+    assert [group.source for group in find_causes(result).groups] == [DelaySource.QUEUE]
     assert "standing queue" in answer_run(result).sentences[0]
 
 
@@ -199,7 +199,7 @@ def test_calls_that_wait_for_requests_that_collide_are_told_so() -> None:
     result = headend.run(make_busy_street(60))
     main = find_causes(result).main
     assert main is not None
-    assert (main.place, main.direction) == (Place.CONTENTION, "up")
+    assert (main.source, main.direction) == (DelaySource.CONTENTION, "up")
     assert main.count == sum(own.suffers for own in judge_flows(result))
     assert "requests collide" in answer_run(result).sentences[0]
 
@@ -232,5 +232,5 @@ def test_a_single_modem_is_not_said_to_contend() -> None:
         "link": {"cable": {"docsis": {"preset": "docsis31", "upstream": {"rate": "5 Mbit/s"}}}},
         "flow": {"call": {"application": "voice"}, "upload": {"application": "bulk"}},
     }
-    places = {group.place for group in find_causes(headend.run(scenario)).groups}
-    assert Place.CONTENTION not in places
+    sources = {group.source for group in find_causes(headend.run(scenario)).groups}
+    assert DelaySource.CONTENTION not in sources

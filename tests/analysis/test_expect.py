@@ -36,6 +36,7 @@ TABLES: dict[str, pl.DataFrame] = {
             "carries": ["data", "data", "data", "control"],
             "application": ["voice", "voice", "bulk", "bulk"],
             "packets_sent": [1, 1, 1, 1],
+            "packets_delivered": [99, 2000, 98, 0],
             "goodput_bps": [80e3, 80e3, 9e6, float("nan")],
             "loss_ratio": [0.02, 0.001, 0.01, 0.5],
             "delay_p99_ns": [120e6, 40e6, 900e6, float("nan")],
@@ -48,6 +49,7 @@ TABLES: dict[str, pl.DataFrame] = {
         {
             "queue": ["cable.up", "cable.down"],
             "delay_p99_ns": [18e6, 1e6],
+            "packets_dequeued": [99, 98],
             "utilisation": [0.97, 0.1],
         }
     ),
@@ -121,8 +123,44 @@ def test_of_two_directions_the_worse_counts() -> None:
 
 
 def test_a_direction_in_which_nothing_succeeded_is_the_worse() -> None:
-    assert check("test.rpm.p5 > 200") == (False, None)
-    assert check("test.down.rpm.p5 > 200") == (True, 500)
+    assert check("test.rpm.mean > 200") == (False, None)
+    assert check("test.down.rpm.mean > 200") == (True, 500)
+
+
+@pytest.mark.parametrize(
+    ("text", "lack"),
+    [
+        # The largest of 100 is beyond the 99th percentile in the mean, that of 98 is not.
+        ("cable.up.delay.p99 < 20 ms", ""),
+        ("cable.down.delay.p99 < 20 ms", "of 98 values: too few to judge p99, which needs 99"),
+        ("cable.down.delay.p99 > 0.5 ms", ""),
+        ("call.delay.p99 < 1 s", ""),
+        ("upload.delay.p99 < 1 s", "of 98 values: too few to judge p99, which needs 99"),
+        ("ping.rtt.p95 < 100 ms", ""),
+        ("test.down.rpm.p5 > 200", "of 1 value: too few to judge p5, which needs 19"),
+        ("test.down.rpm.p95 > 200", ""),
+        ("test.down.rpm.p5 < 900", ""),
+        ("test.down.rpm.mean > 200", ""),
+        # Periods are of the whole time, not samples of it.
+        ("call.mos.p5 >= 3", ""),
+        ("call.late.p95 <= 20 %", ""),
+        # A ratio is small where its divisor is large.
+        ("upload.delay.p99 / call.delay.p99 < 30", "of 98 values: too few to judge p99"),
+        ("call.delay.p99 / upload.delay.p99 > 1 %", "of 98 values: too few to judge p99"),
+        ("call.delay.p99 / upload.delay.p99 < 10", ""),
+    ],
+)
+def test_a_percentile_of_too_few_values_meets_nothing(text: str, lack: str) -> None:
+    outcome = parse_expectation("it", text, VOCABULARY).check(TABLES)
+    assert outcome.met is not bool(lack)
+    assert outcome.measured is not None
+    assert lack in outcome.measured_text
+    assert ("too few" in outcome.measured_text) is bool(lack)
+
+
+def test_what_few_values_miss_already_is_missed_as_it_is() -> None:
+    outcome = parse_expectation("it", "cable.down.delay.p99 < 0.5 ms", VOCABULARY).check(TABLES)
+    assert (outcome.met, outcome.measured_text) == (False, "1 ms")
 
 
 def test_acknowledgements_do_not_count_for_a_flow_without_direction() -> None:
@@ -293,6 +331,7 @@ def test_counters_of_many_modems_add_up_and_of_their_delays_the_worst_counts() -
             "collisions": [3, 4, 0],
             "unused_grant_bytes": [100, 0, 0],
             "delay_p99_ns": [5e6, 7e6, 99e6],
+            "packets_dequeued": [60, 39, 1000],
         }
     )
 

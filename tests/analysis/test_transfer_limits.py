@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 import headend
 from headend.analysis.transfer_limits import Limit, find_control_shares, find_transfer_limits
 from headend.wording.verdict import judge
@@ -54,6 +56,26 @@ def test_controls_are_compared_on_one_line_only() -> None:
     bbr = {"host": "two", "tcp": {"congestion": "bbr"}}
     assert find_control_shares(run({"host": "one"}, bbr)) is None
     assert find_control_shares(run({"host": "two"}, bbr)) is not None
+
+
+def test_both_queues_of_an_aggregate_are_one_line() -> None:
+    prague = {"application": "bulk", "direction": "up", "rtt": "10 ms"}
+    cubic = dict(prague)
+    prague["tcp"] = {"congestion": "prague"}
+    docsis = {"preset": "docsis31", "upstream": {"rate": "20 Mbit/s", "low_latency": "on"}}
+    result = headend.run(
+        {
+            "duration": "15 s",
+            "warmup": "5 s",
+            "link": {"cable": {"docsis": docsis}},
+            "flow": {"backup": prague, "photos": cubic},
+        }
+    )
+    limits = find_transfer_limits(result)
+    assert [limit.line and limit.line.name for limit in limits] == ["cable.up", "cable.up"]
+    most, least, line = find_control_shares(result) or pytest.fail("no shares")
+    assert {most.control, least.control} == {"prague", "cubic"}
+    assert line.name == "cable.up"
 
 
 def test_notes_name_the_line_and_who_yields() -> None:
@@ -116,3 +138,83 @@ def test_losses_of_the_path_are_told_of_a_sender_that_they_do_not_hold_back() ->
     found, notes = limit("bbr", "0")
     assert found.cubic_bps is None
     assert "CUBIC" not in notes
+
+
+def run_window(**tcp: Any) -> headend.Result:
+    """A transfer with a window or buffer beside one that keeps a queue of 300 ms standing."""
+    bulk = {"application": "bulk", "direction": "up", "rtt": "20 ms"}
+    up = {"rate": "10 Mbit/s", "queue": {"drop_tail": {"limit": "300 ms"}}}
+    return headend.run(
+        {
+            "duration": "40 s",
+            "warmup": "10 s",
+            "link": {"line": {"point_to_point": {"up": up, "down": {"rate": "50 Mbit/s"}}}},
+            "flow": {"backup": bulk, "old": {**bulk, "tcp": tcp}},
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("tcp", "window", "buffer"),
+    [
+        ({"receive_window": "64 KiB"}, "64 KiB", ""),
+        # RFC 7323 §2.2 without the option: 65,535 B, of which its congestion window has all.
+        ({"system": "windows_xp"}, "64 KiB", ""),
+        ({"system": "freebsd4"}, "56 KiB", ""),
+        # 158/256 of a buffer can be offered: 79 of 128.
+        ({"receive_buffer": "128 KiB"}, "79 KiB", "128 KiB"),
+    ],
+)
+def test_a_window_in_a_standing_queue_is_the_limit(
+    tcp: dict[str, Any], window: str, buffer: str
+) -> None:
+    (old,) = (own for own in find_transfer_limits(run_window(**tcp)) if own.flow == "old")
+    assert (old.kind, old.window, old.buffer) == (Limit.RECEIVE_WINDOW, window, buffer)
+    assert (old.slow_queue, old.are_acks) == ("line.up", False)
+    assert old.rtt_ns is not None
+    assert 0.5 * old.rtt_ns < old.wait_ns < old.rtt_ns
+    assert old.allowed_bps is not None
+    # It loses packets to the queue too.
+    assert 0.85 * old.allowed_bps < old.goodput_bps <= old.allowed_bps
+
+
+def test_a_window_that_is_not_reached_is_no_limit() -> None:
+    (old,) = (
+        own for own in find_transfer_limits(run_window(receive_window="1 MiB")) if own.flow == "old"
+    )
+    assert old.kind is Limit.LINE
+
+
+@pytest.mark.parametrize("rtt", ["10 ms", "80 ms", "600 ms"])
+@pytest.mark.parametrize(
+    "tcp",
+    [
+        {"receive_window": "64 KiB"},
+        {"receive_window": "250 KiB", "delayed_ack": "0 s"},
+        {"receive_buffer": "256 KiB"},
+        {"send_buffer": "128 KiB"},
+    ],
+)
+def test_what_a_window_allows_is_a_bound(tcp: dict[str, Any], rtt: str) -> None:
+    direction = {"rate": "1 Gbit/s"}
+    result = headend.run(
+        {
+            "duration": "15 s",
+            "warmup": "5 s",
+            "link": {"line": {"point_to_point": {"up": direction, "down": direction}}},
+            "flow": {"upload": {"application": "bulk", "direction": "up", "rtt": rtt, "tcp": tcp}},
+        }
+    )
+    (limit,) = find_transfer_limits(result)
+    assert limit.allowed_bps is not None
+    # At most one window more or less arrives within the measured time than is sent in it.
+    edge = 1 + (limit.rtt_ns or 0.0) / 10e9
+    assert 0.6 * limit.allowed_bps < limit.goodput_bps <= edge * limit.allowed_bps
+
+
+def test_the_window_is_told_with_the_queue_that_its_round_trip_is() -> None:
+    notes = " ".join(judge(run_window(receive_buffer="128 KiB")).notes)
+    assert (
+        "the receive window limits old: 79 KiB of the buffer's 128 KiB in each round trip" in notes
+    )
+    assert "and for most of that packets wait in line.up (2" in notes

@@ -6,11 +6,22 @@ from collections.abc import Mapping
 
 import pytest
 
+import headend
 from headend.analysis import grading
 from headend.analysis.grading import ORDER, Grade, Mark
 from headend.analysis.key_figure import KeyFigure
 from headend.analysis.quality import FlowQuality
-from headend.analysis.trials import FlowChange, Trial, choose_trial, is_relieved
+from headend.analysis.trials import (
+    FlowChange,
+    Trial,
+    choose_trial,
+    compare_with,
+    describe_trials,
+    is_relieved,
+    list_candidates,
+    read_trials,
+)
+from headend.results.record import Record
 
 SECOND = 1e9
 
@@ -89,17 +100,82 @@ def make_change(before: Grade, after: Grade, *, relieved: bool = False) -> FlowC
 def test_relief_helps_unless_somebody_has_a_worse_grade() -> None:
     relief = make_change(Grade.BAD, Grade.BAD, relieved=True)
     same = make_change(Grade.FAIR, Grade.FAIR)
-    assert Trial("queue=codel", (relief, same), None).helps
-    assert not Trial("queue=codel", (same,), None).helps
+    assert Trial(("queue=codel",), (relief, same), None).helps
+    assert not Trial(("queue=codel",), (same,), None).helps
     harm = make_change(Grade.FAIR, Grade.POOR)
-    assert not Trial("queue=codel", (relief, harm), None).helps
+    assert not Trial(("queue=codel",), (relief, harm), None).helps
 
 
 def test_a_better_grade_counts_for_more_than_relief() -> None:
-    relief = Trial("queue=pie", (make_change(Grade.BAD, Grade.BAD, relieved=True),), None)
-    grade = Trial("queue=codel", (make_change(Grade.BAD, Grade.POOR),), None)
+    relief = Trial(("queue=pie",), (make_change(Grade.BAD, Grade.BAD, relieved=True),), None)
+    grade = Trial(("queue=codel",), (make_change(Grade.BAD, Grade.POOR),), None)
     both = make_change(Grade.BAD, Grade.POOR), make_change(Grade.BAD, Grade.BAD, relieved=True)
-    most = Trial("queue=fq_codel", both, None)
+    most = Trial(("queue=fq_codel",), both, None)
     assert choose_trial([relief, grade]) is grade
     assert choose_trial([relief, grade, most]) is most
     assert choose_trial([relief]) is relief
+
+
+def run_both_ways(**directions: Mapping[str, object]) -> headend.Result:
+    """A ping beside a transfer each way, over long queues."""
+    line = {
+        way: {"rate": "5 Mbit/s", "queue": {"drop_tail": {"limit": "700 ms"}}, **own}
+        for way, own in {"up": {}, "down": {}, **directions}.items()
+    }
+    transfer = {"application": "bulk", "rtt": "20 ms"}
+    flows = {
+        "backup": {**transfer, "direction": "up"},
+        "download": {**transfer, "direction": "down"},
+        "ping": {"application": "ping", "rtt": "20 ms"},
+    }
+    scenario = {"duration": "30 s", "warmup": "10 s", "link": {"line": {"point_to_point": line}}}
+    return headend.run({**scenario, "flow": flows})
+
+
+def test_of_two_queues_that_stand_both_are_tried_together_first() -> None:
+    up, down = ("queue", "fq_codel"), ("link.line.point_to_point.down.queue", "fq_codel")
+    both, *alone = list_candidates(run_both_ways())
+    assert set(both) == {up, down}
+    assert alone == [(setting,) for setting in both]
+
+
+def test_of_one_queue_that_stands_values_are_tried_in_turn() -> None:
+    result = run_both_ways(down={"queue": "fq_codel"})
+    candidates = list_candidates(result)
+    assert candidates == [(("queue", "fq_codel"),), (("queue", "codel"),)]
+
+
+def test_of_equals_a_single_setting_is_chosen() -> None:
+    changes = (make_change(Grade.BAD, Grade.POOR),)
+    both, alone = Trial(("queue=pie", "x=1"), changes, None), Trial(("queue=pie",), changes, None)
+    assert choose_trial([both, alone]) is alone
+    better = Trial(("queue=pie", "x=1"), (make_change(Grade.BAD, Grade.GOOD),), None)
+    assert choose_trial([better, alone]) is better
+
+
+def test_trials_are_kept_with_a_run_and_read_again() -> None:
+    change = FlowChange("film", "3 s", "1 s", (Grade.BAD, Grade.POOR), "poor", False, (3e6, 1e6))
+    trials = [
+        Trial(("queue=pie", "flow.a.dscp=1"), (change, make_change(Grade.BAD, Grade.BAD)), 0.9)
+    ]
+    assert read_trials(Record({}, {"advice": describe_trials(trials)})) == trials
+    (told,) = describe_trials(trials)
+    old = {**told, "setting": "queue=pie"}
+    del old["settings"]
+    assert read_trials(Record({}, {"advice": [old]}))[0].settings == ("queue=pie",)
+
+
+def test_the_picture_of_a_video_call_is_compared() -> None:
+    scenario = {
+        "duration": "30 s",
+        "warmup": "10 s",
+        "link": {"line": {"point_to_point": {"up": {"rate": "8 Mbit/s"}}}},
+        "flow": {"video": {"application": "video_call", "rtt": "20 ms"}},
+    }
+    rate = "link.line.point_to_point.up.rate"
+    wide, narrow = (headend.run(scenario, set={rate: own}) for own in ("8 Mbit/s", "600 kbit/s"))
+    (change,) = compare_with(wide, narrow, [(rate, "600 kbit/s")]).changes
+    assert change.pictures is not None
+    before, after = change.pictures
+    assert before > 1e6
+    assert after < 0.6e6

@@ -61,3 +61,9 @@ def test_whose_path_is_long_is_not_said_to_wait_for_a_turn() -> None:
     # Four turns of 1514 B at 2 Mbit/s are 24 ms of 424.
     result = run({"drr": {}}, "2 Mbit/s", 4, application="ping", rtt="400 ms")
     assert not find_turns(result)
+
+
+def test_a_path_that_is_drawn_is_taken_from_the_least_delay() -> None:
+    ping = {"application": "ping", "rtt": {"sites": "boston"}}
+    result = run({"drr": {"quantum": "1514 B", "limit": "4 s"}}, "1500 kbit/s", 40, **ping)
+    assert diagnose(result).causes

@@ -43,26 +43,27 @@ def plan_all(name: str) -> Iterator[Plan]:
             continue
 
 
-def check(plan: Plan) -> tuple[str, bool, bool] | None:
+def check(plan: Plan) -> tuple[tuple[str, ...], bool, bool] | None:
     """Say what was advised, whether it helps with another seed, and whether it harms somebody."""
     stop = threading.Event()
     trials = try_advice(plan, plan.carry_out(), stop)
     best = choose_trial(trials)
     if best is None:
         return None
-    path, _, value = best.setting.partition("=")
+    split = [setting.partition("=") for setting in best.settings]
+    settings = [(path, value.strip("'")) for path, _, value in split]
     assert plan.text is not None
-    pairs = [pair for pair in plan.overrides if pair[0] != path]
+    pairs = [pair for pair in plan.overrides if pair[0] not in dict(settings)]
     before, after = (
         plan_run(plan.text, overrides, seed=plan.seed + 1).carry_out()
-        for overrides in (plan.overrides, [*pairs, (path, value.strip("'"))])
+        for overrides in (plan.overrides, [*pairs, *settings])
     )
-    again: Trial = compare_with(before, after, best.setting)
+    again: Trial = compare_with(before, after, settings)
     helped = {change.label for change in best.changes if change.is_better}
     gains = {change.label: change.gain for change in again.changes}
     better = {change.label for change in again.changes if change.is_better}
     return (
-        best.setting,
+        best.settings,
         bool(helped & better),
         min(gains.values(), default=0) < 0,
     )

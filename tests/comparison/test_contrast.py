@@ -32,7 +32,7 @@ from headend.figures import draw_figures
 from headend.figures.thinning import merge_runs, merge_samples
 from headend.running.comparison import load_comparison
 from headend.running.experiment import compare
-from headend.text.quantity import Kind
+from headend.text.quantity import Kind, format_change
 from headend.wording.run import answer_run
 from street import make_street
 from vega_lite import check_panel
@@ -303,7 +303,7 @@ def test_the_best_choice_is_told_with_everything_it_costs() -> None:
     }
     _, second = tell(people)
     assert second == (
-        "Under c it is good (MOS 4.3) and nobody suffers, for 6 % less of all transfers together"
+        "Under c it is good (MOS 4.3) and nobody suffers, for 6.5 % less of all transfers together"
         " than under a (20 % less backup); ping is worse (30 ms, not 20 ms)."
     )
 
@@ -442,6 +442,48 @@ def test_a_grid_of_transfers_tells_what_each_gets() -> None:
     assert tell(people, tiers=2) == (
         "At the same upstream rate, no queue changes what anybody gets.",
     )
+
+
+def test_a_cost_has_the_digits_of_the_table() -> None:
+    people = {
+        "call": (CALLS[1], CALLS[2]),
+        "upload": (make_upload(4.48e6), make_upload(4.223e6)),
+    }
+    _, second = tell(people)
+    assert second == "Under b it is good (MOS 4.3), for 5.74 % less upload."
+    # What the table writes behind its Δ.
+    assert format_change(4.223 / 4.48 - 1) == "−5.74 %"
+
+
+def test_no_cost_is_said_of_what_the_table_shows_as_even() -> None:
+    def spread(mean: float) -> FlowOutcome:
+        values = {1: 0.96 * mean, 2: 1.04 * mean, 3: mean}
+        return replace(make_upload(mean), values=values)
+
+    calls = tuple(replace(call, values=dict.fromkeys((1, 2, 3), call.values[1])) for call in CALLS)
+    base = replace(make_upload(10e6), values={1: 10e6, 2: 10e6, 3: 10e6})
+    people = {"call": calls[1:], "upload": (base, spread(9.91e6))}
+    _, second = tell(people)
+    # 0.9 % less, within 10 % of interval.
+    assert second == (
+        "Under b it is good (MOS 4.3), at no cost to transfers beyond the interval (0.9 % less"
+        " upload)."
+    )
+    _, second = tell({**people, "upload": (base, spread(9.97e6))})
+    assert second == "Under b it is good (MOS 4.3), at no cost to transfers."
+    # Of several transfers their sum comes first.
+    half = replace(base, values=dict.fromkeys((1, 2, 3), 5000000.0))
+    _, second = tell({**people, "backup": (half, half)})
+    assert "beyond the interval (0.6 % less of all transfers together)" in second
+
+
+def test_the_base_of_a_cost_is_named_where_it_is_not_the_tables() -> None:
+    people = {
+        "call": (CALLS[2], CALLS[1]),
+        "upload": (make_upload(9e6), make_upload(10e6)),
+    }
+    _, second = tell(people)
+    assert second == "Under a it is good (MOS 4.3), for 10 % less upload than under b."
 
 
 def test_where_grades_are_alike_the_best_is_told_by_what_it_gives() -> None:

@@ -53,7 +53,7 @@ def test_no_setting_is_proposed_without_saying_that_it_was_not_tried(action: Act
 def test_notes_of_a_run_with_trials_propose_nothing() -> None:
     result = headend.run(make_upload({"drop_tail": {"limit": "400 ms"}}))
     assert "(not tried: `--set queue=…`)" in judge(result).paragraph
-    trial = Trial("queue=fq_codel", (), None)
+    trial = Trial(("queue=fq_codel",), (), None)
     tried = replace(result, manifest={**result.manifest, "advice": describe_trials([trial])})
     assert "may shorten it." in judge(tried).paragraph
     assert "--set" not in judge(tried).paragraph
@@ -63,7 +63,7 @@ def test_what_was_tried_of_one_seed_is_not_told_of_several() -> None:
     scenario = make_upload({"drop_tail": {"limit": "400 ms"}})
     runs = [headend.run(scenario, seed=seed) for seed in (1, 2)]
     for run in runs:
-        run.manifest["advice"] = describe_trials([Trial("queue=fq_codel", (), None)])
+        run.manifest["advice"] = describe_trials([Trial(("queue=fq_codel",), (), None)])
     assert "advice" not in pool_runs(runs).manifest
     assert pool_runs(runs[:1]).manifest["advice"]
 

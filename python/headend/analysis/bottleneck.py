@@ -134,7 +134,8 @@ def find_bottleneck(result: Record) -> str | None:
     slow = ([row for row in queues if row["delay_p99_ns"] > LONG_WAIT], "delay_p99_ns")
     directions: set[str] = set()
     blamed: set[str] = set()
-    if not _is_clear(kinds, slow):
+    # Where no queue did harm, the flows need not be judged.
+    if any(chosen for chosen, _ in (*kinds, slow)):
         hurt = [finding for finding in judge_flows(result) if finding.suffers and finding.symptom]
         harms = {finding.symptom for finding in hurt}
         main = find_causes(result).main
@@ -165,14 +166,6 @@ def find_bottleneck(result: Record) -> str | None:
 def _order(rows: Sequence[dict[str, Any]], column: str) -> list[dict[str, Any]]:
     """Sort by a column that is measured in all of the rows."""
     return sorted(rows, key=lambda row: row[column])
-
-
-def _is_clear(kinds: Sequence[_Harm], slow: _Harm) -> bool:
-    """Say whether the flows need not be judged: the same queue is to blame in any case."""
-    standing, lossy, _ = (rows for rows, _ in kinds)
-    if lossy or not standing:
-        return not lossy and not slow[0]
-    return len({row["direction"] for row in [*standing, *slow[0]]}) == 1
 
 
 def find_shared_bottleneck(results: Sequence[Record]) -> str | None:

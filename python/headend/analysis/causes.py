@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import Any
 
 from headend.analysis.channels import ChannelState, gather_channels
-from headend.analysis.low_latency import find_queue_of
 from headend.analysis.quality import FlowQuality, judge_flows
 from headend.analysis.queues import (
     FULL,
@@ -18,9 +17,8 @@ from headend.analysis.queues import (
     OWN_RATE,
     SHORT_WAIT,
     STANDING_TIME,
-    weigh_queues,
 )
-from headend.analysis.routes import list_hops
+from headend.analysis.routes import list_queues
 from headend.analysis.street import gather_homes
 from headend.results.record import Record, cached_on_record
 
@@ -29,8 +27,8 @@ from headend.results.record import Record, cached_on_record
 MANY_COLLIDE = 0.2
 
 
-class Place(StrEnum):
-    """What packets wait for."""
+class DelaySource(StrEnum):
+    """What delays packets, or loses them: a full channel, contention for it, or a queue."""
 
     CHANNEL = "channel"
     CONTENTION = "contention"
@@ -45,7 +43,7 @@ class DelayCause:
     ----------
     flow
         The flow's name.
-    place
+    source
         What its packets wait for.
     queue
         The queue on the flow's way in which its packets wait.
@@ -54,7 +52,7 @@ class DelayCause:
     """
 
     flow: str
-    place: Place
+    source: DelaySource
     queue: str
     link: str
     direction: str
@@ -63,9 +61,9 @@ class DelayCause:
 
 @dataclass(frozen=True)
 class CauseGroup:
-    """The suffering flows with one cause: the same place, link and direction."""
+    """The suffering flows with one cause: the same source, link and direction."""
 
-    place: Place
+    source: DelaySource
     link: str
     direction: str
     causes: tuple[DelayCause, ...]
@@ -110,10 +108,10 @@ def find_causes(result: Record) -> Causes:
     homes = gather_homes(result)
     findings = [home.worst for home in homes] if homes else judge_flows(result)
     found = _find_each(result, findings)
-    groups: dict[tuple[Place, str, str], list[DelayCause]] = {}
+    groups: dict[tuple[DelaySource, str, str], list[DelayCause]] = {}
     for _, cause in found:
         if cause:
-            key = (cause.place, cause.link, cause.direction)
+            key = (cause.source, cause.link, cause.direction)
             groups.setdefault(key, []).append(cause)
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
     explained = sum(map(len, groups.values()))
@@ -135,15 +133,14 @@ def _find_each(
     if not suffering:
         return []
     flows = {(row["flow"], row["direction"]): row for row in result.rows("flows")}
-    routes = _Routes(result)
     channels = [state for state in gather_channels(result) if state.is_full]
-    return [(own, _find_cause(own, flows, routes, channels)) for own in suffering]
+    return [(own, _find_cause(result, own, flows, channels)) for own in suffering]
 
 
 def _find_cause(
+    result: Record,
     finding: FlowQuality,
     flows: Mapping[tuple[str, str], Mapping[str, Any]],
-    routes: _Routes,
     channels: list[ChannelState],
 ) -> DelayCause | None:
     is_lost = finding.symptom == "lost"
@@ -151,14 +148,14 @@ def _find_cause(
     row = flows.get((finding.flow, direction))
     if row is None:
         return None
-    queue = routes.find_queue(finding.flow, row, is_lost=is_lost)
+    queue = _choose_queue(list_queues(result, finding.flow, direction), is_lost=is_lost)
     if queue is None:
         return None
-    place = classify(queue, _measure_wait(row, queue), channels, is_lost=is_lost)
-    if place is None:
+    source = classify(queue, _measure_wait(row, queue), channels, is_lost=is_lost)
+    if source is None:
         return None
     return DelayCause(
-        finding.flow, place, queue["queue"], queue["link"], queue["direction"], is_lost
+        finding.flow, source, queue["queue"], queue["link"], queue["direction"], is_lost
     )
 
 
@@ -180,35 +177,10 @@ def _read(row: Mapping[str, Any], column: str) -> float:
     return 0.0 if value is None or math.isnan(value) else float(value)
 
 
-class _Routes:
-    """Finds the queue that a flow's packets wait in, by the host that it belongs to."""
-
-    def __init__(self, result: Record) -> None:
-        self._result = result
-        self._queues: dict[tuple[str, str], list[dict[str, Any]]] = {}
-        for row in weigh_queues(result):
-            hop = row["queue"].rpartition(".")[0]
-            self._queues.setdefault((hop, row["direction"]), []).append(row)
-
-    def find_queue(
-        self, flow: str, row: Mapping[str, Any], *, is_lost: bool
-    ) -> dict[str, Any] | None:
-        """Find the queue that harms a flow's packets most, of those on their way in one direction.
-
-        A modem with several service flows is represented by the queue whose delay is nearest to the
-        flow's; of the queues of an aggregate it is known which sent the flow's packets.
-        """
-        candidates = []
-        sent_by = find_queue_of(self._result, flow, row["direction"])
-        for hop in list_hops(self._result, flow):
-            queues = self._queues.get((hop, row["direction"]), [])
-            queues = [queue for queue in queues if queue["queue"] == sent_by] or queues
-            delay_ns = _read(row, "delay_p95_ns")
-            candidates += sorted(
-                queues, key=lambda queue: abs(_read(queue, "delay_p95_ns") - delay_ns)
-            )[:1]
-        column = "lost_ratio" if is_lost else "delay_p95_ns"
-        return max(candidates, key=lambda queue: _read(queue, column)) if candidates else None
+def _choose_queue(queues: list[dict[str, Any]], *, is_lost: bool) -> dict[str, Any] | None:
+    """Choose the queue that harms a flow's packets most, of those on their way."""
+    column = "lost_ratio" if is_lost else "delay_p95_ns"
+    return max(queues, key=lambda queue: _read(queue, column), default=None)
 
 
 def _measure_wait(flow: Mapping[str, Any], queue: Mapping[str, Any]) -> float:
@@ -224,7 +196,7 @@ def _measure_wait(flow: Mapping[str, Any], queue: Mapping[str, Any]) -> float:
 
 def classify(
     queue: Mapping[str, Any], wait: float, channels: list[ChannelState], *, is_lost: bool
-) -> Place | None:
+) -> DelaySource | None:
     """Say what the packets in a queue wait for; None where they hardly wait and few are lost.
 
     Parameters
@@ -243,16 +215,16 @@ def classify(
         return None
     is_behind = any(state.serves(queue["link"], queue["direction"]) for state in channels)
     if is_behind and utilisation <= OWN_RATE:
-        return Place.CHANNEL
+        return DelaySource.CHANNEL
     if (
         utilisation <= FULL
         and queue["standing_ratio"] <= STANDING_TIME
         and measure_collided(queue) >= MANY_COLLIDE
     ):
-        return Place.CONTENTION
+        return DelaySource.CONTENTION
     is_long = wait > LONG_WAIT or queue["standing_ratio"] > STANDING_TIME
     if is_long or _read(queue, "lost_ratio") > LOSSY_SHARE or (is_lost and queue["lost"]):
-        return Place.QUEUE
+        return DelaySource.QUEUE
     return None
 
 

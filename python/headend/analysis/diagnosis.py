@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from headend.analysis import facts
 from headend.analysis.acknowledgements import find_acks
 from headend.analysis.bottleneck import find_bottleneck
-from headend.analysis.causes import Causes, Place, find_causes
+from headend.analysis.causes import Causes, DelaySource, find_causes
 from headend.analysis.channels import ChannelState, gather_cells, gather_channels
 from headend.analysis.collisions import Meeting, find_meetings
 from headend.analysis.contention import find_waits_for_grants
@@ -34,9 +34,9 @@ from headend.analysis.queues import (
     STANDING_TIME,
     STOOD_AT_TIMES,
     name_queue_key,
-    weigh_queues,
 )
 from headend.analysis.routers import find_router
+from headend.analysis.routes import list_queues
 from headend.analysis.sanctions import (
     find_kept_out,
     find_low_latency,
@@ -196,7 +196,7 @@ def _find_queue(case: Case) -> Iterator[Fact]:
     yield facts.QueueUse(queue)
     if meetings := find_meetings(record, queue.queue):
         yield _describe_collisions(record, queue, meetings)
-    if main and main.place is Place.CONTENTION and queue.queue in main.queues:
+    if main and main.source is DelaySource.CONTENTION and queue.queue in main.queues:
         yield find_waits_for_grants(record, queue.link)
     elif channel := case.find_channel(queue):
         yield _describe_shortage(record, queue, channel)
@@ -450,32 +450,52 @@ def _describe_collisions(
 
 
 def find_second_queue(case: Case, fact: Fact) -> Iterator[Fact]:
-    """Give a cause, and a second queue that stands in the same direction; a router's rate helps.
+    """Give a cause, and a second queue on the same way that stands; a router's rate helps.
 
-    Of a router before a modem the rate is the first advice: it decides in which of them packets
-    wait.
+    The way is that of the flow that suffers most, in both directions, if it leads through the queue
+    of the cause. Of a router before a modem the rate is the first advice: it decides in which of
+    them packets wait.
     """
-    if not isinstance(fact, facts.Waits | facts.LossyQueue):
+    if not isinstance(fact, facts.Waits | facts.LossyQueue | facts.WaitsForChannel):
         yield fact
         return
-    others = [
+    other = _find_other_queue(case, fact.queue)
+    if other and isinstance(fact, facts.Waits) and _wait_of(other) > _wait_of(fact.queue):
+        passing, own = find_passing(case.record, other), fact
+        fact = replace(fact, queue=other, passing=passing, remedies=find_remedies(case, other))
+        found = facts.OtherQueue(own.queue, remedies=own.remedies)
+    elif other:
+        found = facts.OtherQueue(other, remedies=(shorten(case.record, other),))
+    else:
+        found = None
+    if router := find_router(case.record, fact.queue):
+        fact = replace(fact, remedies=(router, *fact.remedies))
+    yield fact
+    if found:
+        yield found
+
+
+def _find_other_queue(case: Case, queue: QueueState) -> QueueState | None:
+    """Find the longest standing queue, but for one, on the way of the flow that suffers most."""
+    if case.worst is None:
+        return None
+    ways = [list_queues(case.record, case.worst.flow, way) for way in ("up", "down")]
+    passed = [row for way in ways for row in way]
+    standing = [
         row
-        for row in weigh_queues(case.record)
-        if row["direction"] == fact.queue.direction
-        and row["link"] != fact.queue.link
+        for row in passed
+        if row["queue"] != queue.queue
         and row["standing_ratio"] > STANDING_TIME
         and row["median"] > SHORT_WAIT
     ]
-    if router := find_router(case.record, fact.queue):
-        fact = replace(fact, remedies=(router, *fact.remedies))
-    if others and (other := describe_queue(case.record, others[0]["queue"])):
-        longer, shorter = sorted(
-            (fact.queue, other), key=lambda queue: -(queue.delay_p50_ns or 0.0)
-        )
-        yield replace(fact, queue=longer)
-        yield facts.OtherQueue(shorter)
-    else:
-        yield fact
+    if not standing or all(row["queue"] != queue.queue for row in passed):
+        return None
+    longest = max(standing, key=lambda row: row["median"])
+    return describe_queue(case.record, longest["queue"])
+
+
+def _wait_of(queue: QueueState) -> float:
+    return queue.delay_p50_ns or 0.0
 
 
 def _find_transfers(case: Case, queue: QueueState) -> Iterator[Fact]:
@@ -569,18 +589,25 @@ def _describe_main(case: Case, queue: QueueState) -> Fact:
     waits = {
         group.link: find_waits_for_grants(case.record, group.link)
         for group in groups
-        if group.place is Place.CONTENTION
+        if group.source is DelaySource.CONTENTION
     }
     first = groups[0]
-    if first.place is Place.CONTENTION:
+    if first.source is DelaySource.CONTENTION:
         main: Fact = waits[first.link]
-    elif first.place is Place.CHANNEL:
+    elif first.source is DelaySource.CHANNEL:
         full = next(own for own in channels if own.serves(first.link, first.direction))
         main = _describe_shortage(case.record, queue, full)
     else:
         main = next(find_symptoms(case, queue))
-    is_several = len(groups) > 1 or case.causes.unexplained
-    return facts.SeveralCauses(main, groups, waits, case.causes.unexplained) if is_several else main
+    if len(groups) == 1 and not case.causes.unexplained:
+        return main
+    others = (
+        describe_queue(case.record, group.queues[0])
+        for group in groups[1:]
+        if group.source is DelaySource.QUEUE
+    )
+    remedies = tuple(shorten(case.record, other) for other in others if other)
+    return facts.SeveralCauses(main, groups, waits, case.causes.unexplained, remedies=remedies)
 
 
 def describe_line(case: Case, queue: QueueState) -> Fact:

@@ -33,6 +33,14 @@ nothing succeeded being the worst; ``FLOW.up.mos`` and ``FLOW.down.mos`` name on
 ``FLOW.mos_down`` is another name of the latter. Of two quantities of one kind the ratio is taken.
 The queues of modems with a ``count`` are ``LINK.MODEM.*.up`` together. What was not measured (the
 delay of nothing) misses every expectation.
+
+A percentile of few values is their largest or smallest, and meets too easily what is asked of it:
+one short round trip says nothing of the slowest in a hundred. The largest of ``n`` independent
+values is at the quantile n / (n + 1) in the mean, whatever their distribution (David and Nagaraja,
+Order Statistics, §2.2). So what the p-th percentile is to stay below counts only from p / (100 − p)
+values on (`count_needed`), as does what one is to stay above, counted from below. Values of scoring
+periods need no number: periods follow each other without gaps, so that theirs are of the whole
+measured time and not of samples of it.
 """
 
 from __future__ import annotations
@@ -110,6 +118,31 @@ class Quantity:
         if metric.of_members:
             return _finite(metric.of_members(values) for values in by_direction if values)
         return [value for values in by_direction for value in values]
+
+    def count_values(self, tables: Tables) -> float | None:
+        """Give of how many values a percentile is, of members together, of directions the fewest.
+
+        None of scoring periods, and of what is no percentile of values that are counted.
+        """
+        if self.table == "measures" and not describe().measures[self.metric].is_periodic:
+            directions = (self.direction,) if self.direction else ("up", "down")
+            is_worse_way = list_measures()[self.metric].worse is not None
+            names = [name_measure(self.metric, way) for way in directions if is_worse_way]
+            groups = [{"flow": self.members, "measure": [name]} for name in names or [self.metric]]
+            column = "count"
+        elif self.table == "flows" and self.metric == "delay":
+            data = {} if self.direction else {"carries": ["data"]}
+            directions = (self.direction,) if self.direction else ("up", "down")
+            groups = [{"flow": self.members, "direction": [way], **data} for way in directions]
+            column = "packets_delivered"
+        elif self.table == "queues" and self.metric == "delay":
+            groups, column = [{"queue": self.members}], "packets_dequeued"
+        else:
+            return None
+        rows = Lists.of(tables, self.table)
+        numbers = rows.list_numbers(column)
+        counts = [sum(numbers[index] for index in rows.find_rows(**texts)) for texts in groups]
+        return min((count for count in counts if count), default=None)
 
     def _count(self, rows: Lists) -> float:
         """Add up what a table counted that only some runs have."""
@@ -211,7 +244,26 @@ class Expectation:
             "<": measured < self.bound,
         }[self.operator]
         kind: Kind = "number" if self.divisor else self.quantity.kind
-        return Outcome(self.name, self.text, measured, format_quantity(measured, kind), met=met)
+        text = format_quantity(measured, kind)
+        if met and (lack := self._find_lack(tables)):
+            return Outcome(self.name, self.text, measured, f"{text}, {lack}", met=False)
+        return Outcome(self.name, self.text, measured, text, met=met)
+
+    def _find_lack(self, tables: Tables) -> str:
+        """Say that a percentile is of too few values to meet what is asked; empty where it is not.
+
+        A ratio is small where its divisor is large.
+        """
+        is_at_least = self.operator.startswith(">")
+        for quantity, is_low in ((self.quantity, is_at_least), (self.divisor, not is_at_least)):
+            if quantity is None:
+                continue
+            needed = count_needed(quantity.statistic, is_low=is_low)
+            count = quantity.count_values(tables) if needed > 1 else None
+            if count is not None and count < needed:
+                values = "1 value" if count == 1 else f"{count:.0f} values"
+                return f"of {values}: too few to judge {quantity.statistic}, which needs {needed}"
+        return ""
 
     def _explain_missing(self, tables: Tables, *, is_open_loop: bool) -> str:
         """Say why the round trips of a real program were not measured; empty of all else."""
@@ -221,6 +273,32 @@ class Expectation:
                 for flow in list_real(tables, quantity.members):
                     return explain_round_trips(flow, tables, is_open_loop=is_open_loop)
         return ""
+
+
+def count_needed(statistic: str | None, *, is_low: bool) -> int:
+    """Give from how many values on a percentile is more than their largest, or than their smallest.
+
+    Parameters
+    ----------
+    statistic
+        Such as ``p95``, ``p999`` or ``mean``; of what is no percentile one value is enough.
+    is_low
+        Whether it is to stay above a bound, so that their smallest is what few values have.
+
+    Examples
+    --------
+    >>> [count_needed(name, is_low=False) for name in ("p50", "p95", "p99", "p999", "p5", "max")]
+    [1, 19, 99, 999, 1, 1]
+    >>> count_needed("p5", is_low=True)
+    19
+    """
+    digits = re.fullmatch(r"p(\d+)", statistic or "")
+    if digits is None:
+        return 1
+    # p999 is of 1000.
+    whole = int(10 ** max(len(digits[1]), 2))
+    part = whole - int(digits[1]) if is_low else int(digits[1])
+    return max(-(-part // (whole - part)), 1)
 
 
 _OPERATOR = re.compile(r"(>=|<=|==|!=|=|>|<)")

@@ -279,7 +279,7 @@ class WaitsForGrants(Fact):
 
 @dataclass(frozen=True)
 class SeveralCauses(Fact):
-    """Flows suffer for different reasons.
+    """Flows suffer for different reasons; its remedies are those of the queues of the others.
 
     Parameters
     ----------
@@ -568,7 +568,7 @@ class SharedTunnel(Fact):
 
 @dataclass(frozen=True)
 class OtherQueue(Fact):
-    """A second queue on the same way stands too."""
+    """A second queue on the same way stands too; its remedies are for that queue."""
 
     queue: QueueState
     shown_by = ("queue",)

@@ -79,6 +79,8 @@ class FlowQuality:
     details: tuple[Detail, ...] = ()
     #: How much longer the run must be for it to be judged, ns; 0 where it is, or has no grade.
     lacking_ns: float = 0.0
+    #: The mean rate of the picture of a video call or film, of two directions the lower, bit/s.
+    picture_bps: float | None = None
 
     @property
     def suffers(self) -> bool:
@@ -179,6 +181,13 @@ class _Evidence:
         """Give a statistic of a measure; None where it was not taken."""
         row = self.stats.get(measure)
         return read_number(row[statistic]) if row else None
+
+    @property
+    def picture(self) -> float | None:
+        """The mean rate of its picture, of two directions the lower; None of what has none."""
+        measures = ("video_rate", "video_rate_down", "segment_rate")
+        rates = [self.read(measure, "mean") for measure in measures]
+        return min((rate for rate in rates if rate is not None), default=None)
 
     def has(self, measure: str) -> bool:
         """Whether a measure was taken at least once with success."""
@@ -306,6 +315,7 @@ def _judge_flow(evidence: _Evidence) -> FlowQuality:
         symptom=symptom,
         direction=direction,
         is_unusable=judged.is_unusable,
+        picture_bps=evidence.picture,
         late_ratio=evidence.read("late_down" if direction == "down" else "late", "mean"),
         key_figures=judged.key_figures,
         delay_direction=_find_slower_way(evidence) if evidence.application == REAL else "",

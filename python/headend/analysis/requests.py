@@ -7,10 +7,11 @@ much in each time from request to grant.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from headend.analysis.queues import FULL, weigh_queues
+from headend.analysis.queues import FULL
 from headend.results.record import Record
 from headend.scenario.parameters import find_value
 
@@ -43,18 +44,17 @@ class Asking:
     rate_bps: float
 
 
-def find_asking(record: Record, places: Collection[str]) -> Asking | None:
+def find_asking(record: Record, queues: Iterable[Mapping[str, Any]]) -> Asking | None:
     """Find an upstream queue on a flow's way that its requests hold back, not its rate.
 
     Parameters
     ----------
-    places
-        The lines, and modems of lines, that the flow passes; all where there are none.
+    queues
+        The queues on the way, as rows of their table.
     """
     seconds = (record.manifest["simulated_ns"] - record.manifest.get("warmup_ns", 0)) / 1e9
-    for row in weigh_queues(record):
-        place, _, direction = row["queue"].rpartition(".")
-        if direction != "up" or (places and place not in places) or not row["grants"]:
+    for row in queues:
+        if not row["grants"]:
             continue
         line = find_value(record.manifest["scenario"], f"link.{row['link']}.docsis")
         if find_value(line, "plant.mac.continuous") is not False:

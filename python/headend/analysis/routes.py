@@ -1,24 +1,115 @@
-"""The way of a flow's packets: the links and modems that its host is behind."""
+"""The queues on a flow's way: those of its host's links out, and those of its peer's links in.
+
+Packets of the direction ``up`` leave the host over its links in their order and enter the peer, if
+it is behind links too, over the peer's in the opposite order; those of ``down`` the other way
+round. A cell's access point has one queue for all stations, a station one of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from headend.results.record import Record
+from headend.analysis.key_figure import read_number
+from headend.analysis.low_latency import find_queue_of
+from headend.analysis.queues import weigh_queues
+from headend.results.record import Record, cached_on_record
+from headend.text.quantity import parse_quantity
+
+#: Rows of queues by where they are: a link or what is attached to it, and the queue's direction.
+_Places = Mapping[tuple[str, str], Sequence[dict[str, Any]]]
+
+#: The other direction.
+OPPOSITE = {"up": "down", "down": "up"}
 
 
-def list_hops(record: Record, flow: str) -> Iterator[str]:
-    """Give the links and modems on a flow's route; a flow's number picks one of many modems.
+def list_queues(record: Record, flow: str, direction: str) -> list[dict[str, Any]]:
+    """List the queues that a flow's packets of one direction meet, in that order.
 
-    Nothing where the scenario does not tell the route.
+    Of the two queues of an aggregate it is the one that sent most of the flow's packets. A modem
+    with several service flows is represented by the queue whose delay is nearest to the flow's
+    without its path.
+
+    Parameters
+    ----------
+    record
+        The run. Where its scenario does not tell the flow's route, all queues of the direction are
+        given.
+    flow
+        The flow's name; of a member of a group with its numbers.
+    direction
+        ``up`` or ``down``.
+
+    Returns
+    -------
+    list
+        Rows of the table of queues, as ``weigh_queues`` gives them.
     """
+    places = _index_places(record)
+    stages = list(_list_stages(record, flow, direction, places))
+    if not stages:
+        return [row for row in weigh_queues(record) if row["direction"] == direction]
+    sent_by = find_queue_of(record, flow, direction)
+    delay = _read(_index_flows(record).get((flow, direction), {}), "delay_p95_ns")
+    wait = delay - read_path(record, flow, direction)
+    found = []
+    for rows in stages:
+        own = [row for row in rows if row["queue"] == sent_by] or rows
+        found += sorted(own, key=lambda row: abs(_read(row, "delay_p95_ns") - wait))[:1]
+    return found
+
+
+def _list_stages(
+    record: Record, flow: str, direction: str, places: _Places
+) -> Iterator[list[dict[str, Any]]]:
+    """Give the queues of each link on the way; a flow without a host is behind the only link."""
     scenario = record.manifest.get("scenario", {})
-    flows, links = scenario.get("flow", {}), list(scenario.get("link", {}))
-    name, _, number = flow.rpartition(".")
-    if not number.isdecimal() or name not in flows:
-        name, number = flow, ""
-    host = scenario.get("host", {}).get(flows.get(name, {}).get("host", ""), {})
-    for hop in host.get("via") or (links if len(links) == 1 else []):
-        yield str(hop)
-        if number:
-            yield f"{hop}.{number}"
+    hosts, links = scenario.get("host", {}), scenario.get("link", {})
+    name, *numbers = flow.split(".")
+    about = scenario.get("flow", {}).get(name, {})
+    peer, _, number = str(about.get("peer", "")).partition(".")
+    near, far = (list(hosts.get(end, {}).get("via", ())) for end in (about.get("host", ""), peer))
+    ways = [(hop, direction, numbers[:1]) for hop in near or (links if len(links) == 1 else ())]
+    ways += [(hop, OPPOSITE[direction], [number]) for hop in reversed(far)]
+    for hop, way, own in ways if direction == "up" else reversed(ways):
+        yield _find_place(hop, way, own, links, places)
+
+
+def _find_place(
+    hop: str, way: str, numbers: Sequence[str], links: Mapping[str, Any], places: _Places
+) -> list[dict[str, Any]]:
+    """Find the queues of a link port in one direction; a number picks one of many modems."""
+    link = hop.partition(".")[0]
+    if way == "down" and "dot11b" in links.get(link, {}):
+        return list(places.get((link, way), ()))
+    names = [hop, *(f"{hop}.{number}" for number in numbers if number)]
+    return [row for name in names for row in places.get((name, way), ())]
+
+
+@cached_on_record
+def _index_places(record: Record) -> _Places:
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in weigh_queues(record):
+        place = (row["queue"].rpartition(".")[0], row["direction"])
+        found.setdefault(place, []).append(row)
+    return found
+
+
+@cached_on_record
+def _index_flows(record: Record) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(row["flow"], row["direction"]): row for row in record.rows("flows")}
+
+
+def _read(row: Mapping[str, Any], column: str) -> float:
+    return read_number(row.get(column)) or 0.0
+
+
+def read_path(record: Record, flow: str, direction: str) -> float:
+    """Give what the wide area takes of a flow's way in one direction, ns.
+
+    Where the scenario draws it, or has it of another host, that is the least delay of a packet.
+    """
+    about = record.manifest.get("scenario", {}).get("flow", {}).get(flow.partition(".")[0], {})
+    if isinstance(rtt := about.get("rtt"), str):
+        return parse_quantity(rtt, "time").value / 2
+    return _read(_index_flows(record).get((flow, direction), {}), "delay_min_ns")

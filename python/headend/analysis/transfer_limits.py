@@ -10,26 +10,30 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import fmean
+from statistics import fmean, harmonic_mean
 from typing import Any
 
 from headend.analysis.channels import gather_channels
 from headend.analysis.key_figure import read_number
-from headend.analysis.queues import FULL, weigh_queues
+from headend.analysis.queues import FULL, OWN_RATE, name_classic, weigh_queues
 from headend.analysis.requests import Asking, find_asking
-from headend.analysis.routes import list_hops
+from headend.analysis.routes import OPPOSITE, list_queues
 from headend.analysis.throttling import measure_time_under_way
-from headend.engine.description import list_applications
+from headend.engine.description import find_queue, list_applications
 from headend.results.record import Record, cached_on_record
 from headend.scenario.groups import name_group
 from headend.scenario.parameters import find_value, name_choice
-from headend.text.quantity import parse_quantity
+from headend.text.quantity import format_quantity, parse_quantity
 
 #: Share of the time in which something must hold a sender back to be what limits it.
 MOST_OF_THE_TIME = 0.5
 
-#: Least share of a round trip that acknowledgements wait in a queue for that to be told.
-ACKS_WAIT = 0.5
+#: Least share of a round trip that packets or acknowledgements wait in a queue for that to be told.
+MOSTLY_WAITS = 0.5
+
+#: Share of a receive buffer that can be offered as window, where it is autotuned, and share of a
+#: send buffer that is data: the other bytes are memory that segments take beyond theirs.
+_OFFERED, _BUFFERED = 158 / 256, 1448 / 1525
 
 #: Headers of IP and TCP, with timestamps, of a packet: what a segment has less than the MTU, B.
 _HEADERS = 52
@@ -87,17 +91,23 @@ class TransferLimit:
     ratio
         Share of the time for which that holds; of an application, in which it sends nothing.
     rtt_ns
-        The mean round trip, ns; None where it was not measured.
+        The round trip, ns, of a window the time that its data is outstanding; None where it was not
+        measured.
     window
-        The window or buffer, as the scenario has it; empty where it has none, or one that adapts.
+        The window, or the data that fit into a buffer; empty where the scenario has neither.
+    buffer
+        The buffer that the window is a part of, as the scenario has it; empty where there is none.
     allowed_bps
         The rate that window, or losses, and round trip allow, bit/s.
     lost_ratio
         Share of its packets that the path loses.
     control
         The sender's congestion control.
-    ack_queue, ack_wait_ns
-        The queue in which its acknowledgements wait for most of the round trip, and how long, ns.
+    slow_queue, wait_ns
+        The queue in which packets, or acknowledgements, wait for most of the round trip, and how
+        long, ns.
+    are_acks
+        Whether those that wait there are its acknowledgements.
     line
         What is full on its way; None where nothing is.
     asking
@@ -117,11 +127,13 @@ class TransferLimit:
     ratio: float
     rtt_ns: float | None = None
     window: str = ""
+    buffer: str = ""
     allowed_bps: float | None = None
     lost_ratio: float = 0.0
     control: str = ""
-    ack_queue: str = ""
-    ack_wait_ns: float = 0.0
+    slow_queue: str = ""
+    wait_ns: float = 0.0
+    are_acks: bool = False
     line: FullLine | None = None
     asking: Asking | None = None
     cubic_bps: float | None = None
@@ -154,26 +166,28 @@ def _find_limit(
     flow = record.manifest["scenario"].get("flow", {}).get(name, {})
     first = rows[0]["flow"]
     full = _find_full(record, first, way)
-    back = _find_full(record, first, "down" if way == "up" else "up")
-    asking = find_asking(record, _list_places(record, first)) if way == "up" else None
-    kind, ratio = _choose_kind(record, rows, full, asking, is_back_full=back is not None)
+    back = _find_full(record, first, OPPOSITE[way])
+    tcp, names = flow.get("tcp", {}), {row["flow"] for row in rows}
+    receives, sends = _read_receive_window(tcp), _read_send_buffer(tcp)
+    at_window = _measure_time_at(record, names, receives.size, int(tcp.get("mtu", 1500)))
+    asking = find_asking(record, list_queues(record, first, way)) if way == "up" else None
+    kind, ratio = _choose_kind(record, rows, full, asking, at_window, is_back_full=back is not None)
     if kind is None:
         return None
-    rtt, tcp = _measure_rtt(record, {row["flow"] for row in rows}), flow.get("tcp", {})
-    lost, control = _lose_on_path(rows), name_control(flow)
-    allowed, window = None, ""
+    rtt, lost, control = _measure_rtt(record, names), _lose_on_path(rows), name_control(flow)
+    none = _Window(math.inf, "")
+    held = {Limit.RECEIVE_WINDOW: receives, Limit.SEND_BUFFER: sends}.get(kind, none)
+    is_held, allowed, cubic = math.isfinite(held.size), None, None
     segment = int(tcp.get("mtu", 1500)) - _HEADERS
-    if kind is Limit.RECEIVE_WINDOW:
-        window = _read_size(tcp, "receive_window") or _read_size(tcp, "receive_buffer")
-    elif kind is Limit.SEND_BUFFER:
-        window = _read_size(tcp, "send_buffer")
-    if rtt and window:
-        allowed = parse_quantity(window, "size").value * 8e9 / rtt
+    if rtt and is_held:
+        rtt /= 1 + _measure_ack_delay(tcp) / held.size
+        allowed = held.size * 8e9 / rtt
     elif rtt and kind is Limit.PATH_LOSS:
         allowed = estimate_rate(control, lost, rtt, segment)
+    elif rtt and kind is Limit.LINE:
+        cubic = estimate_rate("cubic", lost, rtt, segment)
     goodput = fmean(row["goodput_bps"] for row in rows)
-    cubic = estimate_rate("cubic", lost, rtt, segment) if rtt and kind is Limit.LINE else None
-    ack_queue, ack_wait = _find_ack_wait(record, way, rtt) if window else ("", 0.0)
+    slow = _find_slow_queue(record, first, rtt) if is_held else None
     return TransferLimit(
         flow=name,
         count=len(rows),
@@ -182,16 +196,18 @@ def _find_limit(
         goodput_bps=goodput,
         ratio=ratio,
         rtt_ns=rtt,
-        window=window,
+        window=format_quantity(held.size, "size") if is_held else "",
+        buffer=held.buffer,
         allowed_bps=allowed,
         lost_ratio=lost,
         control=control,
-        ack_queue=ack_queue,
-        ack_wait_ns=ack_wait,
+        slow_queue=slow["queue"] if slow else "",
+        wait_ns=slow["median"] if slow else 0.0,
+        are_acks=bool(slow and slow["direction"] != way),
         line=full,
         asking=asking if kind is Limit.REQUESTS else None,
         cubic_bps=cubic if cubic is not None and cubic < goodput else None,
-        links=len({hop.partition(".")[0] for hop in list_hops(record, first)}),
+        links=len({row["link"] for row in list_queues(record, first, way)}),
     )
 
 
@@ -200,6 +216,7 @@ def _choose_kind(
     rows: Sequence[Mapping[str, Any]],
     full: FullLine | None,
     asking: Asking | None,
+    at_window: float,
     *,
     is_back_full: bool,
 ) -> tuple[Limit | None, float]:
@@ -211,6 +228,8 @@ def _choose_kind(
         What is full on their way, or None.
     asking
         What the requests of their modem allow, or None.
+    at_window
+        Share of the time in which the congestion window had grown to the receive window.
     is_back_full
         Whether something is full on the way of their acknowledgements.
     """
@@ -220,9 +239,11 @@ def _choose_kind(
         "app_limited_ratio": Limit.APPLICATION,
     }
     for column, kind in columns.items():
-        shares = [read_number(row[column]) or 0.0 for row in rows]
-        if fmean(shares) > MOST_OF_THE_TIME:
-            return kind, fmean(shares)
+        held = fmean(read_number(row[column]) or 0.0 for row in rows)
+        # A congestion window that ends at the receive window is no limit of its own.
+        held = max(held, at_window) if kind is Limit.RECEIVE_WINDOW else held
+        if held > MOST_OF_THE_TIME:
+            return kind, held
     resting = fmean(1 - measure_time_under_way(record, [row["flow"]]) for row in rows)
     if resting > MOST_OF_THE_TIME:
         return Limit.APPLICATION, resting
@@ -247,42 +268,66 @@ def _choose_kind(
 
 
 def _find_full(record: Record, flow: str, way: str) -> FullLine | None:
-    """Find what is full on a flow's way in one direction; of several, that of the lowest rate."""
-    places = _list_places(record, flow)
-    full = [
-        FullLine(row["queue"], row["rate_bps"], row["discipline"])
-        for row in weigh_queues(record)
-        if row["direction"] == way
-        and row["utilisation"] > FULL
-        and (not places or row["queue"].rpartition(".")[0] in places)
-    ]
-    if full:
-        return min(full, key=lambda line: line.rate_bps)
-    channels = (
-        FullLine(state.title)
+    """Find what is full on a flow's way in one direction: a line, or a channel that queues share.
+
+    Of several lines it is that of the lowest rate. A channel limits the flow rather than a line
+    that does not get all of its rate, if the flow's packets wait longer for the channel.
+    """
+    queues = list_queues(record, flow, way)
+    lines = [row for row in queues if row["utilisation"] > FULL]
+    line = min(lines, key=lambda row: row["rate_bps"], default=None)
+    waits = {
+        state.title: max(row["median"] for row in sharing)
         for state in gather_channels(record)
-        if state.is_full and any(state.serves(place, way) for place in places)
-    )
-    return next(channels, None)
-
-
-def _list_places(record: Record, flow: str) -> set[str]:
-    """List what a flow passes: links, and modems and stations of links."""
-    hops = list(list_hops(record, flow))
-    # An access point's queue is that of the cell, not of a station.
-    return {*hops, *(hop.partition(".")[0] for hop in hops)}
+        if state.is_full
+        and (
+            sharing := [
+                row
+                for row in queues
+                if state.serves(row["link"], row["direction"]) and row["utilisation"] <= OWN_RATE
+            ]
+        )
+    }
+    channel = max(waits, key=lambda title: waits[title], default=None)
+    if channel and (
+        line is None or (line["utilisation"] <= OWN_RATE and waits[channel] > line["median"])
+    ):
+        return FullLine(channel)
+    if line is None:
+        return None
+    # The two queues of an aggregate share one line, which has the name of the classic queue.
+    name = name_classic(line["queue"])
+    own = next((row for row in weigh_queues(record) if row["queue"] == name), line)
+    return FullLine(own["queue"], own["rate_bps"], own["discipline"])
 
 
 def _measure_rtt(record: Record, flows: set[str]) -> float | None:
-    """Give the mean round trip that flows' connections measured, ns."""
+    """Give the round trip that flows' connections measured, ns.
+
+    It is the harmonic mean over time: a window is sent once in each, in short ones more often.
+    """
+    trips = [trip for trip in _read_series(record, flows, "srtt_ns") if not math.isnan(trip)]
+    return harmonic_mean(trips) if trips else None
+
+
+def _measure_time_at(record: Record, flows: set[str], window: float, mtu: int) -> float:
+    """Give the share of the time in which a congestion window holds as much as another window.
+
+    A window of whole segments that leaves less than one of room in the other holds as much.
+    """
+    sizes = _read_series(record, flows, "cwnd_bytes")
+    return sum(window - mtu < size <= window for size in sizes) / max(len(sizes), 1)
+
+
+def _read_series(record: Record, flows: set[str], column: str) -> list[float]:
+    """Read a column of flows' connections after the warm-up."""
     series, warmup = record.lists("connection_series"), record.manifest.get("warmup_ns", 0)
-    columns = ("flow", "time_ns", "srtt_ns")
-    trips = [
-        srtt
-        for flow, time, srtt in zip(*(series[name] for name in columns), strict=True)
-        if flow in flows and time > warmup and not math.isnan(srtt)
+    columns = ("flow", "time_ns", column)
+    return [
+        value
+        for flow, time, value in zip(*(series[name] for name in columns), strict=True)
+        if flow in flows and time > warmup
     ]
-    return fmean(trips) if trips else None
 
 
 def _lose_on_path(rows: Sequence[Mapping[str, Any]]) -> float:
@@ -295,19 +340,56 @@ def name_control(flow: Mapping[str, Any]) -> str:
     return name_choice(find_value(flow, "tcp.congestion"))
 
 
+@dataclass(frozen=True)
+class _Window:
+    """Data that may be outstanding, B, and the buffer that it is a part of, as it is written."""
+
+    size: float
+    buffer: str
+
+
+def _read_receive_window(tcp: Mapping[str, Any]) -> _Window:
+    """Read the largest window that a receiver offers; infinite where nothing bounds it."""
+    if window := _read_size(tcp, "receive_window"):
+        return _Window(parse_quantity(window, "size").value, "")
+    return _read_buffer(tcp, "receive_buffer", _OFFERED)
+
+
+def _measure_ack_delay(tcp: Mapping[str, Any]) -> float:
+    """Give how much data may be sent while an acknowledgement waits for a second segment, B.
+
+    The round trip is measured from the first of the two (RFC 7323 §4.1), the second may have left
+    two segments later, and so data is outstanding for up to a segment's time less in the mean.
+    """
+    is_delayed = parse_quantity(str(tcp.get("delayed_ack", "0 s")), "time").value > 0
+    return float(tcp.get("mtu", 1500)) - _HEADERS if is_delayed else 0.0
+
+
+def _read_send_buffer(tcp: Mapping[str, Any]) -> _Window:
+    return _read_buffer(tcp, "send_buffer", _BUFFERED)
+
+
+def _read_buffer(tcp: Mapping[str, Any], key: str, part: float) -> _Window:
+    if not (buffer := _read_size(tcp, key)):
+        return _Window(math.inf, "")
+    return _Window(part * parse_quantity(buffer, "size").value, buffer)
+
+
 def _read_size(tcp: Mapping[str, Any], key: str) -> str:
     """Give a size that a scenario sets; empty where it sets none, or one that adapts."""
     text = str(tcp.get(key, ""))
     return text if text[:1].isdigit() else ""
 
 
-def _find_ack_wait(record: Record, way: str, rtt: float | None) -> tuple[str, float]:
-    """Find the queue in which acknowledgements wait for most of a round trip; the longest wait."""
-    back = [row for row in weigh_queues(record) if row["direction"] != way]
-    worst = max(back, key=lambda row: row["median"], default=None)
-    if worst is None or not rtt or worst["median"] < ACKS_WAIT * rtt:
-        return "", 0.0
-    return worst["queue"], worst["median"]
+def _find_slow_queue(record: Record, flow: str, rtt: float | None) -> dict[str, Any] | None:
+    """Find the queue, either way, in which packets wait for most of a flow's round trip.
+
+    Behind a scheduler the flow's own wait is not known.
+    """
+    passed = [row for way in OPPOSITE for row in list_queues(record, flow, way)]
+    own = [row for row in passed if not find_queue(row["discipline"]).lets_pass]
+    slow = max(own, key=lambda row: row["median"], default=None)
+    return slow if slow and rtt and slow["median"] >= MOSTLY_WAITS * rtt else None
 
 
 def estimate_rate(control: str, lost_ratio: float, rtt_ns: float, segment: float) -> float | None:

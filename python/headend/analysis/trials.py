@@ -1,6 +1,7 @@
 """What a proposed setting did to a run's flows: better, worse, or no help.
 
-A trial is a run of the same scenario with the same seed and one setting more. It helps if somebody
+A trial is a run of the same scenario with the same seed and one setting more, or with two where two
+queues stand: shortening one of them leaves who waits in both with the other. It helps if somebody
 has a better grade, or is relieved, and nobody has a worse grade.
 
 Grades end at bad, and bad has no end: a round trip of 600 ms is bad, and so is one of 6 s. Who
@@ -18,14 +19,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from headend.analysis.diagnosis import diagnose
-from headend.analysis.facts import Action
+from headend.analysis.facts import Action, Diagnosis, SeveralCauses, write_setting
 from headend.analysis.flow_groups import FlowGroup, gather_groups, pair_groups
 from headend.analysis.grading import ORDER, Grade
 from headend.analysis.key_figure import KeyFigure, write_value
 from headend.analysis.quality import FlowQuality, judge_flows
 from headend.results.record import Record
 
-#: Settings that are tried of one run.
+#: A setting: its path and its value.
+Setting = tuple[str, str]
+
+#: Settings that are tried of one run, where one queue is to be shortened.
 MOST_TRIALS = 2
 
 #: Laws that are tried where a queue has none, after the one that is proposed.
@@ -42,6 +46,9 @@ class FlowChange:
         The word for how it fares after, from ``good`` to ``unusable``.
     is_relieved
         Whether it stays bad, and is much less so.
+    pictures
+        The mean rate of its picture before and after, bit/s, of a group that of its worst member;
+        None of what shows none.
     """
 
     label: str
@@ -50,6 +57,7 @@ class FlowChange:
     grades: tuple[Grade, Grade]
     word: str = ""
     is_relieved: bool = False
+    pictures: tuple[float, float] | None = None
 
     @property
     def gain(self) -> int:
@@ -65,19 +73,19 @@ class FlowChange:
 
 @dataclass(frozen=True)
 class Trial:
-    """What a setting did.
+    """What a setting did, or several together.
 
     Parameters
     ----------
-    setting
-        As after ``--set``.
+    settings
+        Each as after ``--set``.
     changes
         Of those with a grade, the worst first.
     transfers_ratio
         What all transfers got together, of what they got before; None where there were none.
     """
 
-    setting: str
+    settings: tuple[str, ...]
     changes: tuple[FlowChange, ...]
     transfers_ratio: float | None
 
@@ -90,7 +98,7 @@ class Trial:
     def to_dict(self) -> dict[str, Any]:
         """Give it as a manifest keeps it."""
         return {
-            "setting": self.setting,
+            "settings": list(self.settings),
             "helps": self.helps,
             "transfers_ratio": self.transfers_ratio,
             "changes": [
@@ -101,6 +109,7 @@ class Trial:
                     "grades": [str(grade) for grade in change.grades],
                     "word": change.word,
                     "relieved": change.is_relieved,
+                    **({"pictures_bps": list(change.pictures)} if change.pictures else {}),
                 }
                 for change in self.changes
             ],
@@ -111,7 +120,8 @@ def read_trials(record: Record) -> list[Trial]:
     """Give the trials that a run was kept with; none where nothing was tried."""
     return [
         Trial(
-            kept["setting"],
+            # Runs that were kept before two settings were tried together have one.
+            tuple(kept.get("settings") or (kept["setting"],)),
             tuple(
                 FlowChange(
                     change["label"],
@@ -120,6 +130,7 @@ def read_trials(record: Record) -> list[Trial]:
                     (Grade(change["grades"][0]), Grade(change["grades"][1])),
                     change.get("word", ""),
                     change.get("relieved", False),
+                    tuple(change["pictures_bps"]) if "pictures_bps" in change else None,
                 )
                 for change in kept["changes"]
             ),
@@ -129,25 +140,45 @@ def read_trials(record: Record) -> list[Trial]:
     ]
 
 
-def list_candidates(record: Record) -> list[tuple[str, str]]:
-    """List the settings to try for those who suffer in a run: path and value, the best first."""
+def list_candidates(record: Record) -> list[tuple[Setting, ...]]:
+    """List what to try for those who suffer in a run, the best first; of two causes both together.
+
+    Each is the settings of one trial. Both together come before each alone, so that they are tried
+    however short the time is.
+    """
     diagnosis = diagnose(record)
     if record.is_partial or diagnosis.remedy is None:
         return []
     if not any(flow.suffers or flow.grade is Grade.FAIR for flow in judge_flows(record)):
         return []
-    candidates: dict[tuple[str, str], None] = {}
+    causes = _list_by_cause(diagnosis)
+    singles: list[tuple[Setting, ...]]
+    singles = [(setting,) for settings in causes for setting in settings]
+    firsts = {path: (path, value) for (path, value), *_ in reversed(causes)}
+    if len(firsts) < 2:
+        return singles[:MOST_TRIALS]
+    both = list(reversed(firsts.values()))[:2]
+    return [tuple(both), *((setting,) for setting in both)]
+
+
+def _list_by_cause(diagnosis: Diagnosis) -> list[list[Setting]]:
+    """List the settings that shorten each queue that is a cause, those of the main cause first."""
+    found = []
     for cause in diagnosis.causes:
-        for remedy in cause.remedies:
-            if remedy.setting:
-                candidates[remedy.path, remedy.value] = None
-            if remedy.action is Action.ADD_AQM and remedy.path:
-                candidates |= dict.fromkeys((remedy.path, law) for law in LAWS)
-    return list(candidates)[:MOST_TRIALS]
+        main = [cause.main.remedies] if isinstance(cause, SeveralCauses) else []
+        for remedies in (*main, cause.remedies):
+            settings: dict[Setting, None] = {}
+            for remedy in remedies:
+                if remedy.setting:
+                    settings[remedy.path, remedy.value] = None
+                if remedy.action is Action.ADD_AQM and remedy.path:
+                    settings |= dict.fromkeys((remedy.path, law) for law in LAWS)
+            found += [list(settings)] if settings else []
+    return found
 
 
-def compare_with(before: Record, after: Record, setting: str) -> Trial:
-    """Compare a run with the trial of a setting."""
+def compare_with(before: Record, after: Record, settings: Sequence[Setting]) -> Trial:
+    """Compare a run with the trial of one setting, or of several together."""
     runs = [gather_groups(judge_flows(record), worst_first=True) for record in (before, after)]
     pairs = [(first, then) for _, (first, then) in pair_groups(runs) if first and then]
     changes = [_compare(first, then) for first, then in pairs if first.grades and then.grades]
@@ -155,10 +186,12 @@ def compare_with(before: Record, after: Record, setting: str) -> Trial:
         sum(groups[place].goodput_bps for groups in pairs if not groups[0].grades)
         for place in (0, 1)
     ]
-    return Trial(setting, tuple(changes), sums[1] / sums[0] if sums[0] else None)
+    written = tuple(write_setting(path, value) for path, value in settings)
+    return Trial(written, tuple(changes), sums[1] / sums[0] if sums[0] else None)
 
 
 def _compare(before: FlowGroup, after: FlowGroup) -> FlowChange:
+    pictures = before.worst.picture_bps, after.worst.picture_bps
     return FlowChange(
         before.label,
         before.worst.number,
@@ -166,6 +199,7 @@ def _compare(before: FlowGroup, after: FlowGroup) -> FlowChange:
         (before.worst.grade, after.worst.grade),
         after.worst.word,
         is_relieved(before.worst, after.worst),
+        None if None in pictures else (pictures[0] or 0.0, pictures[1] or 0.0),
     )
 
 
@@ -206,11 +240,14 @@ def _write(before: FlowGroup, after: FlowGroup) -> str:
 
 
 def choose_trial(trials: Sequence[Trial]) -> Trial | None:
-    """Choose the trial that helps most: by grades gained, then by relief; of equals the first."""
+    """Choose the trial that helps most: by grades gained, then by relief.
 
-    def weigh(trial: Trial) -> tuple[int, int]:
+    Of equals it is one of a single setting, and of these the first.
+    """
+
+    def weigh(trial: Trial) -> tuple[int, int, int]:
         gains, relieved = zip(*((one.gain, one.is_relieved) for one in trial.changes), strict=True)
-        return sum(gains), sum(relieved)
+        return sum(gains), sum(relieved), -len(trial.settings)
 
     return max((trial for trial in trials if trial.helps), key=weigh, default=None)
 

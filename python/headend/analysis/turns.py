@@ -13,7 +13,7 @@ its queue is behind the old ones by then.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
@@ -21,11 +21,10 @@ from headend.analysis import facts
 from headend.analysis.facts import Action, Remedy
 from headend.analysis.quality import FlowQuality
 from headend.analysis.queue_state import describe_queue
-from headend.analysis.queues import SHORT_WAIT, locate_key, name_queue_key, weigh_queues
-from headend.analysis.routes import list_hops
+from headend.analysis.queues import SHORT_WAIT, locate_key, name_queue_key
+from headend.analysis.routes import list_queues, read_path
 from headend.engine.description import find_queue
 from headend.results.record import Record
-from headend.scenario.groups import name_group
 from headend.scenario.parameters import find_value
 from headend.text.quantity import parse_quantity
 
@@ -46,12 +45,13 @@ def find_turn(record: Record, flow: FlowQuality) -> facts.TurnWait | None:
     total = _measure_delay(flow)
     if not total or flow.symptom != "late":
         return None
-    least, path = max(SHORT_WAIT, A_PART * total), _read_path(record, flow)
-    own = [
-        row
-        for row in _list_queues(record, flow.flow)
-        if flow.direction in ("", row["direction"]) or flow.application == "ping"
-    ]
+    is_both = not flow.direction or flow.application == "ping"
+    ways = ("up", "down") if is_both else (flow.direction,)
+    # A round trip takes the path both ways.
+    there = ways if flow.application == "ping" else ways[:1]
+    least = max(SHORT_WAIT, A_PART * total)
+    path = sum(read_path(record, flow.flow, way) for way in there)
+    own = [row for way in ways for row in list_queues(record, flow.flow, way)]
     turns = [found for row in own if (found := _measure_turn(record, flow.flow, row))]
     turn, flows, name = max(turns, default=(0.0, 0, ""))
     queue = describe_queue(record, name) if name else None
@@ -81,11 +81,6 @@ def _measure_delay(flow: FlowQuality) -> float | None:
     figure = flow.key_figures[0]
     is_delay = figure.kind == "time" and figure.value is not None
     return figure.value if is_delay else flow.delay_p95_ns
-
-
-def _list_queues(record: Record, flow: str) -> Iterator[Mapping[str, Any]]:
-    hops = set(list_hops(record, flow))
-    return (row for row in weigh_queues(record) if row["queue"].rpartition(".")[0] in hops)
 
 
 def _measure_turn(
@@ -127,11 +122,3 @@ def _count_sent(record: Record, flow: str, direction: str) -> tuple[int, int]:
     rows = [row for row in record.rows("flows") if row["flow"] == flow]
     own = [row for row in rows if row["direction"] == direction]
     return sum(row["packets_sent"] for row in own), sum(row["bytes_sent"] for row in own)
-
-
-def _read_path(record: Record, flow: FlowQuality) -> float:
-    """Give what a flow's path takes without the links: a round trip, of one way half of it, ns."""
-    flows = record.manifest["scenario"].get("flow", {})
-    own = flows.get(flow.flow) or flows.get(name_group(flow.flow)) or {}
-    trip = parse_quantity(str(own.get("rtt", "0 s")), "time").value
-    return trip if flow.application == "ping" else trip / 2

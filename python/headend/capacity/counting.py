@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.causes import DelayCause, Place, list_flow_causes
+from headend.analysis.causes import DelayCause, DelaySource, list_flow_causes
 from headend.analysis.grading import Grade
 from headend.analysis.quality import judge_flows
 from headend.running.measuring import make_frame
@@ -84,21 +84,32 @@ def _count_people(record: Record) -> Iterator[dict[str, Any]]:
     suffering: Counter[tuple[str, Cause]] = Counter()
     for finding, cause in list_flow_causes(record):
         if finding.flow in names:
-            suffering[names[finding.flow], _name_cause(cause)] += 1
+            suffering[names[finding.flow], _name_cause(record, cause)] += 1
     for name, number in Counter(names.values()).items():
         yield _make_row(name, JUDGED, number, "1")
         for own in Cause:
             yield _make_row(name, own, suffering[name, own], "1")
 
 
-def _name_cause(found: DelayCause | None) -> Cause:
+def _name_cause(record: Record, found: DelayCause | None) -> Cause:
     if found is None:
         return Cause.UNKNOWN
-    if found.place is Place.QUEUE:
+    if found.source is DelaySource.QUEUE and _has_own_rate(record, found):
         return Cause.OWN
-    if found.place is Place.CONTENTION:
+    if found.source is DelaySource.CONTENTION:
         return Cause.REQUESTS
     return Cause.UPSTREAM if found.direction == "up" else Cause.DOWNSTREAM
+
+
+def _has_own_rate(record: Record, found: DelayCause) -> bool:
+    """Say whether a home's queue has a lower rate than its channel; without one it fills that."""
+    (rate,) = (row["rate_bps"] for row in record.rows("queues") if row["queue"] == found.queue)
+    capacities = (
+        row["capacity_bps"]
+        for row in record.rows("channels")
+        if row["link"] == found.link and row["direction"] == found.direction
+    )
+    return all(rate < capacity for capacity in capacities)
 
 
 def _measure_channels(record: Record) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ other the round trips of a real program are shorter. Choices that are still equa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter, itemgetter
 
@@ -203,20 +203,36 @@ def find_worsened(
     return found
 
 
+@dataclass(frozen=True)
+class FoundCosts:
+    """The changes of each transfer's rate under the best choices, as shares of its rate.
+
+    Where a tier has several transfers, what they get together is under `TOGETHER`.
+
+    Parameters
+    ----------
+    clear
+        Those beyond their intervals, and those of one seed, which have none; of `TOGETHER` 0 for a
+        change within its interval.
+    unclear
+        Those within their intervals.
+    """
+
+    clear: dict[str, list[float]]
+    unclear: dict[str, list[float]]
+
+
 def find_costs(
     tiers: Sequence[tuple[TierOutcome, Sequence[int], Sequence[int]]],
-) -> dict[str, list[float]] | None:
-    """Find the changes of each transfer's rate under the best choices, as shares, beyond intervals.
-
-    Where a tier has several transfers, what they get together is under `TOGETHER`. None where there
-    is no transfer.
+) -> FoundCosts | None:
+    """Find the changes of each transfer's rate under the best choices; None without a transfer.
 
     Parameters
     ----------
     tiers
         Each tier with the choices that hurt, the first the base, and the best choices.
     """
-    found: dict[str, list[float]] = {}
+    found = FoundCosts({}, {})
     has_transfers = False
     for tier, hurt, best in tiers:
         transfers = [
@@ -224,36 +240,40 @@ def find_costs(
             for fates in tier.people.values()
             if hurt and (base := fates[hurt[0]]) and base.is_transfer and base.estimate
         ]
+        has_transfers = has_transfers or bool(transfers)
         if len(transfers) > 1:
             for at in best:
-                if (share := _compare_sums(transfers, hurt[0], at)) is not None:
-                    found.setdefault(TOGETHER, []).append(share)
+                sums = [_add_rates(transfers, place) for place in (hurt[0], at)]
+                change = _find_change(sums[1], sums[0])
+                _add_change(found, TOGETHER, change)
+                if change and not change[1]:
+                    found.clear.setdefault(TOGETHER, []).append(0.0)
         for name, fates in tier.people.items():
             base = fates[hurt[0]] if hurt else None
-            level = base.estimate if base and base.is_transfer else None
-            if base is None or level is None or not level.mean:
-                continue
-            has_transfers = True
-            for fate in pick(fates, best):
-                difference = fate.compare(base)
-                if difference and (difference.count < 2 or difference.is_clear):
-                    found.setdefault(name, []).append(difference.mean / level.mean)
+            if base and base.is_transfer and base.estimate:
+                for fate in pick(fates, best):
+                    if fate.is_comparable(base):
+                        _add_change(found, name, _find_change(fate.values, base.values))
     return found if has_transfers else None
 
 
-def _compare_sums(transfers: Sequence[Fates], base: int, at: int) -> float | None:
-    """Give the change of what transfers get together, as a share; 0 within its interval.
+def _add_change(found: FoundCosts, name: str, change: tuple[float, bool] | None) -> None:
+    if change is not None:
+        share, is_clear = change
+        (found.clear if is_clear else found.unclear).setdefault(name, []).append(share)
 
-    None where no seed has all of them.
+
+def _find_change(
+    values: Mapping[int, float], base: Mapping[int, float]
+) -> tuple[float, bool] | None:
+    """Give the change of a rate to a base, as a share of it, and whether it is beyond its interval.
+
+    None where no seed has both, or where the base is nothing.
     """
-    sums = [_add_rates(transfers, place) for place in (base, at)]
-    before, after = sums
-    difference = compare_seeds(after, before)
-    level = average(before)
+    difference, level = compare_seeds(values, base), average(base)
     if difference is None or math.isnan(level) or not level:
         return None
-    is_known = difference.count < 2 or difference.is_clear
-    return difference.mean / level if is_known else 0.0
+    return difference.mean / level, difference.count < 2 or difference.is_clear
 
 
 def _add_rates(transfers: Sequence[Fates], at: int) -> dict[int, float]:

@@ -72,24 +72,29 @@ class Costs:
     gain
         The transfer that gains most, where none loses; None where none gains.
     is_even
-        Whether none loses or gains.
+        Whether none loses or gains, also within its interval.
     together
         The changes of what several transfers get together; None where there is one.
+    unclear
+        The transfer that loses most within its interval, `TOGETHER` before the others; None where
+        none loses as much as counts.
     """
 
     losses: Mapping[str, Sequence[float]]
     gain: tuple[str, Sequence[float]] | None
     is_even: bool
     together: Sequence[float] | None = None
+    unclear: tuple[str, float] | None = None
 
 
 def weigh_costs(
     tiers: Sequence[tuple[TierOutcome, Sequence[int], Sequence[int]]],
 ) -> Costs | None:
     """Weigh what `find_costs` finds; None where there is no transfer."""
-    found = find_costs(tiers)
-    if found is None:
+    costs = find_costs(tiers)
+    if costs is None:
         return None
+    found = dict(costs.clear)
     together = found.pop(TOGETHER, None)
     least = {name: min(own) for name, own in found.items()}
     losing = [
@@ -104,8 +109,16 @@ def weigh_costs(
     }
     gains = [name for name, own in least.items() if own >= NO_COST]
     gain = max(gains, key=lambda name: max(found[name])) if gains else ""
-    is_even = all(own > -NO_COST for own in least.values())
-    return Costs(losses, (gain, found[gain]) if gain else None, is_even, together)
+    unclear = {name: min(own) for name, own in costs.unclear.items() if min(own) <= -NO_COST}
+    most = min(unclear, key=lambda name: (name != TOGETHER, unclear[name]), default=None)
+    is_even = not unclear and all(own > -NO_COST for own in least.values())
+    return Costs(
+        losses,
+        (gain, found[gain]) if gain else None,
+        is_even,
+        together,
+        None if most is None else (most, unclear[most]),
+    )
 
 
 def find_full_channels(tier: TierOutcome) -> list[str]:

@@ -180,19 +180,19 @@ class FlowOutcome:
             return self.key_figure.surround(write_value(found.mean, self.kind))
         return self.key_figure.surround(format_estimate(found, self.kind, unit))
 
+    def is_comparable(self, base: FlowOutcome) -> bool:
+        """Say whether its number is of the same thing as that of a base."""
+        if (self.kind, self.is_count) != (base.kind, base.is_count):
+            return False
+        return self.is_count or self.key_figure.about == base.key_figure.about
+
     def compare(self, base: FlowOutcome) -> Estimate | None:
         """Give the difference of its number to a base's, paired by seed; None if none is common."""
-        if (self.kind, self.is_count) != (base.kind, base.is_count):
-            return None
-        if not self.is_count and self.key_figure.about != base.key_figure.about:
-            return None
-        return compare_seeds(self.values, base.values)
+        return compare_seeds(self.values, base.values) if self.is_comparable(base) else None
 
     def differs(self, base: FlowOutcome) -> bool:
         """Say whether its number and that of a base do not tie."""
-        if (self.kind, self.is_count) != (base.kind, base.is_count):
-            return False
-        if not self.is_count and self.key_figure.about != base.key_figure.about:
+        if not self.is_comparable(base):
             return False
         own, other = self._known, base._known
         if not own or not other or is_tie(own, other, self.kind, self.bounds):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from headend.analysis.grading import ORDER, UNUSABLE
 from headend.analysis.key_figure import FEW_DECIMALS, write_value
 from headend.comparison.choosing import (
     NO_COST,
+    TOGETHER,
     Gap,
     changes,
     find_best,
@@ -47,9 +49,6 @@ WITH_UNIT = re.compile(r"[\d.]+ ?[A-Za-z%µ][A-Za-z/]*")
 
 #: What is said of a best choice that the means have decided.
 _MORE_SEEDS = "only the means say so, and more seeds may change it"
-
-#: Per cent values from this one on are written without decimals.
-WHOLE = 1.5
 
 
 def describe_tier(grid: Grid, tier: TierOutcome) -> tuple[str, ...]:
@@ -227,7 +226,8 @@ def _describe_best(grid: Grid, tier: TierOutcome, main: str, best: Sequence[int]
     elif not left and len(judged) > 1:
         rest = " and nobody suffers"
     hurt = find_hurt(tier.people[main])
-    base = grid.choice.values[hurt[0]] if len(hurt) > 1 else ""
+    # Where the table sets all against another choice, the shares differ from its own.
+    base = grid.choice.values[hurt[0]] if len(hurt) > 1 or hurt[0] else ""
     cost = _describe_cost(weigh_costs([(tier, hurt, best)]), base)
     worsened = _describe_worsened(tier, hurt[0], best, {main, *left})
     unsure = f"; {_MORE_SEEDS}" if is_best_by_means(tier) else ""
@@ -263,7 +263,16 @@ def _describe_cost(costs: Costs | None, base: str = "") -> str:
     if costs.gain:
         name, shares = costs.gain
         return f", with {_write_shares(shares)} more {name}{than}"
-    return ", at no cost to transfers" if costs.is_even else ""
+    return _describe_no_cost(costs)
+
+
+def _describe_no_cost(costs: Costs) -> str:
+    """Say that transfers lose nothing; with what they lose within an interval, where it counts."""
+    if costs.unclear is None:
+        return ", at no cost to transfers" if costs.is_even else ""
+    name, change = costs.unclear
+    of = "of all transfers together" if name == TOGETHER else name
+    return f", at no cost to transfers beyond the interval ({_write_shares([-change])} less {of})"
 
 
 def _describe_sum(costs: Costs, together: Sequence[float], than: str) -> str:
@@ -279,7 +288,7 @@ def _describe_sum(costs: Costs, together: Sequence[float], than: str) -> str:
         return f", with as much of all transfers together but {join_names(told)}{than}"
     if told:
         return f"{changes} ({join_names(told)})"
-    return changes or ", at no cost to transfers"
+    return changes or _describe_no_cost(replace(costs, is_even=True))
 
 
 def _write_loss(name: str, changes: Sequence[float]) -> str:
@@ -302,10 +311,8 @@ def _describe_worsened(tier: TierOutcome, base: int, best: Sequence[int], named:
 
 
 def _write_shares(shares: Sequence[float]) -> str:
-    """Write the least and the largest of some shares, both with as many decimals."""
-    ends = [100 * max(share, 0.0) for share in (min(shares), max(shares))]
-    decimals = 0 if ends[1] >= WHOLE else 1
-    return f"{'–'.join(dict.fromkeys(f'{end:.{decimals}f}' for end in ends))} %"
+    """Write the least and the largest of some shares, with the digits that tables have."""
+    return _span([max(share, 0.0) for share in shares], "ratio")
 
 
 def _describe_grid_alike(grid: Grid, tiers: Sequence[TierOutcome]) -> tuple[str, ...]:

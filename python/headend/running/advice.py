@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from headend.analysis.facts import write_setting
-from headend.analysis.trials import Trial, compare_with, list_candidates
+from headend.analysis.trials import Setting, Trial, compare_with, list_candidates
 from headend.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,30 +20,31 @@ TIMES, LEAST_SECONDS = 2.0, 1.0
 
 
 def try_advice(plan: Plan, result: Result, stop: threading.Event) -> list[Trial]:
-    """Run what a run's diagnosis proposes, and say what each setting does.
+    """Run what a run's diagnosis proposes, and say what each setting, or two together, do.
 
-    A setting that the scenario does not take, or that does not end in time, is left out.
+    What the scenario does not take, or what does not end in time, is left out.
     """
     if plan.text is None:
         return []
     trials = []
     ends = time.monotonic() + max(TIMES * (result.wall_seconds or 0.0), LEAST_SECONDS)
-    for path, value in list_candidates(result):
-        tried = _try_one(plan, path, value, stop, ends - time.monotonic())
+    for settings in list_candidates(result):
+        tried = _try_one(plan, settings, stop, ends - time.monotonic())
         if tried is not None:
-            trials.append(compare_with(result, tried, write_setting(path, value)))
+            trials.append(compare_with(result, tried, settings))
     return trials
 
 
 def _try_one(
-    plan: Plan, path: str, value: str, stop: threading.Event, seconds: float
+    plan: Plan, settings: Sequence[Setting], stop: threading.Event, seconds: float
 ) -> Result | None:
-    """Run a plan with one setting more, or in place of the same; None if it does not end."""
+    """Run a plan with settings more, or in place of the same; None if it does not end."""
     if seconds <= 0 or stop.is_set() or plan.text is None:
         return None
-    overrides = [pair for pair in plan.overrides if pair[0] != path]
+    replaced = {path for path, _ in settings}
+    overrides = [pair for pair in plan.overrides if pair[0] not in replaced]
     try:
-        loaded = plan.text.load([*overrides, (path, value)])
+        loaded = plan.text.load([*overrides, *settings])
     except InputError:
         return None
     from headend.engine.columns import Frames

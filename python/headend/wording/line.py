@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headend.analysis import facts
-from headend.analysis.causes import CauseGroup, Place
+from headend.analysis.causes import CauseGroup, DelaySource
 from headend.analysis.collisions import MOST_FLOWS, Cost
 from headend.analysis.facts import Action, Remedy
 from headend.text.wording import capitalise, join_names, list_names
@@ -181,9 +181,9 @@ def _describe_group(fact: facts.SeveralCauses, group: CauseGroup) -> str:
         who = f"{group.causes[0].flow} {'loses packets' if lost else 'waits'}"
     else:
         who = f"{group.count} {'lose packets' if lost else 'wait'}"
-    if group.place is Place.CONTENTION:
+    if group.source is DelaySource.CONTENTION:
         return f"{who} upstream, where {_describe_collided(fact.contention[group.link])}"
-    if group.place is Place.CHANNEL:
+    if group.source is DelaySource.CHANNEL:
         return f"{who} {'before' if lost else 'for'} the full {group.direction}stream channel"
     if len(group.queues) == 1:
         return f"{who} in the queue {group.queues[0]}"

@@ -68,7 +68,7 @@ def _advise(record: Record, remedy: Remedy | None) -> str:
     best, tried = choose_trial(trials), advise_as_tried(trials)
     # A proposal says why; what needs no setting may help where no setting does.
     says_more = remedy.action in EXPLAINED or remedy.aqm_tlv or remedy.buffer_tlv
-    is_explained = best is None or (says_more and best.setting == remedy.setting)
+    is_explained = best is None or (says_more and best.settings == (remedy.setting,))
     return f"{advise(replace(remedy, path=''))} {tried}" if is_explained else tried
 
 
@@ -213,11 +213,7 @@ def _describe_rates(groups: Sequence[FlowGroup], most: int) -> str:
     """Say what transfers get; for two, give the ratio of their rates. Probes are none."""
     probes = list_applications("probe")
     receiving = sorted(
-        (
-            group
-            for group in groups
-            if group.goodput_bps and group.worst.application not in probes
-        ),
+        (group for group in groups if group.goodput_bps and group.worst.application not in probes),
         key=lambda group: -group.goodput_bps,
     )
     if not receiving:

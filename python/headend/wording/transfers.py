@@ -79,14 +79,16 @@ def _describe_limit(limit: TransferLimit) -> str:
     name = WINDOWS[limit.kind]
     if limit.allowed_bps is None:
         return f"the {name} limits {who}"
+    part = f" of the buffer's {limit.buffer}" if limit.buffer else ""
     text = (
-        f"the {name} limits {who}: {limit.window} in each round trip of"
+        f"the {name} limits {who}: {limit.window}{part} in each round trip of"
         f" {time(limit.rtt_ns)} allow at most {rate(limit.allowed_bps)}"
     )
-    if not limit.ack_queue:
+    if not limit.slow_queue:
         return text
-    waits = f"for {time(limit.ack_wait_ns)} of it acknowledgements wait in {limit.ack_queue}"
-    return f"{text}, and {waits}"
+    waiting = "acknowledgements" if limit.are_acks else "packets"
+    wait = f"{time(limit.wait_ns)} at the median"
+    return f"{text}, and for most of that {waiting} wait in {limit.slow_queue} ({wait})"
 
 
 def _describe_asking(who: str, asking: Asking) -> str:
@@ -178,7 +180,13 @@ def _tell_limit(limit: TransferLimit) -> str:
     if limit.kind is Limit.ACKNOWLEDGEMENTS or limit.allowed_bps is None:
         return _describe_limit(limit)
     name = WINDOWS[limit.kind]
-    return f"the {name} of {limit.window} limits {who} to {rate(limit.allowed_bps)}"
+    size = limit.buffer if limit.kind is Limit.SEND_BUFFER else limit.window
+    text = f"the {name} of {size} limits {who} to {rate(limit.allowed_bps)}"
+    if not limit.slow_queue:
+        return text
+    return (
+        f"{text}: its round trip of {time(limit.rtt_ns)} is mostly the wait in {limit.slow_queue}"
+    )
 
 
 def full_controls(fact: facts.UnequalControls) -> str:
