@@ -9,11 +9,13 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
-from headend.analysis.criteria import Criteria
+from headend.analysis.criteria import Condition, Criteria
 from headend.errors import InputError
 from headend.files import parse_toml
 from headend.recommendation.deciding import Decision
 from headend.recommendation.request import Request
+from headend.recommendation.sender import Sender
+from headend.recommendation.sentences import name_condition
 from headend.scenario.file_access import FileAccess
 from headend.scenario.source import QUEUE_ALIAS, Overrides, read_scenario, write_toml
 
@@ -21,7 +23,8 @@ from headend.scenario.source import QUEUE_ALIAS, Overrides, read_scenario, write
 def write_scenario_file(request: Request, decision: Decision) -> str:
     """Write the scenario of a tier's chosen setting, with what must hold as ``[expect]``.
 
-    Of several senders it has the one with which the tightest condition has the least to spare.
+    Of several senders it has the one that decided: with which the condition with the least to
+    spare is worst, or that which is missed most.
 
     Parameters
     ----------
@@ -34,12 +37,10 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
     if setting is None:
         raise ValueError(f"{decision.tier.name}: no setting was measured")
     candidate = decision.find(setting)
-    sender = None
-    if request.senders:
-        sender = request.senders[0]
-        if decision.criteria.constraints:
-            term = decision.find_decisive(setting).term.text
-            sender = decision.find_sender(term, setting) or sender
+    sender = request.senders[0] if request.senders else None
+    decided = _find_decided(decision, setting)
+    if decided:
+        _, sender = decided
     text = request.read_text(decision.tier, candidate, sender)
     loaded = text.load(request.overrides)
     content = _override(text.parse(), request.overrides, loaded.scenario.queue_path or "")
@@ -54,7 +55,7 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
     )
     if sender:
         found += f" Uploads are sent by {sender.words}"
-        found += ", the sender with the least to spare." if decision.sources else "."
+        found += f", {_describe_decided(decision, decided[0])}." if decided else "."
     words = {
         "title": f"{decision.tier.name}: {candidate.label}",
         "description": found,
@@ -63,6 +64,23 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
     rest = {key: value for key, value in content.items() if key not in (*words, "expect")}
     expect = list_expectations(decision.criteria)
     return write_toml({**words, **rest, **({"expect": expect} if expect else {})})
+
+
+def _find_decided(decision: Decision, setting: int) -> tuple[Condition, Sender] | None:
+    """Give the condition that decided, and the one of several senders that it is worst with."""
+    if not decision.criteria.constraints:
+        return None
+    condition = decision.find_decisive(setting)
+    sender = decision.find_sender(condition.term.text, setting)
+    return (condition, sender) if sender else None
+
+
+def _describe_decided(decision: Decision, condition: Condition) -> str:
+    """Say why a scenario has its sender."""
+    name = name_condition(condition)
+    if decision.recommended:
+        return f"the sender that decided: with it {name} has the least to spare"
+    return f"the sender that decided: with it {name} is farthest from holding"
 
 
 def list_expectations(wish: Criteria) -> dict[str, str]:

@@ -1,7 +1,7 @@
 //! What can be written in a scenario, as a JSON Schema and as a reference page. Both are made from
 //! the doc comments of the tables.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
 use schemars::generate::SchemaSettings;
@@ -20,17 +20,43 @@ pub fn reference() -> String {
     let definitions = schema["$defs"]
         .as_object()
         .expect("the schema has definitions");
-    let mut page = Page {
-        definitions,
-        sections: BTreeMap::new(),
-        waiting: VecDeque::new(),
-        text: PREFACE.to_owned(),
-    };
-    page.write_keys("", &schema);
-    while let Some((path, node)) = page.waiting.pop_front() {
-        page.write_section(&path, node);
+    // Headings are chosen by where tables stand, and that is named by the headings.
+    let first = Page::write(&schema, definitions, Headings::new(), &Places::new());
+    let headings = choose_headings(&first.places);
+    let second = Page::write(&schema, definitions, headings.clone(), &Places::new());
+    Page::write(&schema, definitions, headings, &second.places).text
+}
+
+/// The heading of each definition that does not stand under the path where it is met first.
+type Headings<'a> = BTreeMap<&'a str, String>;
+
+/// The paths at which each definition stands, in the order of the page.
+type Places<'a> = BTreeMap<&'a str, Vec<String>>;
+
+/// A table that several other tables hold is described under the key that most of them have for
+/// it, such as `queue`; all others are described where they stand.
+fn choose_headings<'a>(places: &Places<'a>) -> Headings<'a> {
+    let mut headings = Headings::new();
+    for (name, paths) in places {
+        let split = paths.iter().map(|path| split_key(path));
+        let (holders, keys): (BTreeSet<_>, Vec<_>) = split.unzip();
+        let count = |key: &&str| keys.iter().filter(|other| *other == key).count();
+        // Of keys that are as common, the first of the page.
+        let common = keys.iter().rev().copied().max_by_key(count);
+        if let Some(key) = common.filter(|_| holders.len() > 1)
+            && !headings.values().any(|taken| taken == key)
+        {
+            headings.insert(*name, key.to_owned());
+        }
     }
-    page.text
+    headings
+}
+
+/// Splits a path into the table that holds it and its last key; `NAME` is a part of that.
+fn split_key(path: &str) -> (&str, &str) {
+    let key = path.strip_suffix(".NAME").unwrap_or(path);
+    let at = key.rfind('.').map_or(0, |dot| dot + 1);
+    (&path[..at], &path[at..])
 }
 
 const PREFACE: &str = "\
@@ -61,16 +87,48 @@ fn schema_value() -> Value {
 /// The page while it is being written, breadth first.
 struct Page<'a> {
     definitions: &'a Map<String, Value>,
-    /// Path of the section of each definition that has one.
+    headings: Headings<'a>,
+    /// Heading of the section of each definition that has one.
     sections: BTreeMap<&'a str, String>,
+    /// Where the definitions that were met stand.
+    places: Places<'a>,
     /// Sections still to be written.
-    waiting: VecDeque<(String, &'a Value)>,
+    waiting: VecDeque<(&'a str, String)>,
     text: String,
 }
 
 impl<'a> Page<'a> {
-    fn write_section(&mut self, path: &str, node: &'a Value) {
+    /// Writes the page. The places are those that a section under a shared heading lists.
+    fn write(
+        schema: &'a Value,
+        definitions: &'a Map<String, Value>,
+        headings: Headings<'a>,
+        places: &Places<'a>,
+    ) -> Self {
+        let mut page = Self {
+            definitions,
+            headings,
+            sections: BTreeMap::new(),
+            places: Places::new(),
+            waiting: VecDeque::new(),
+            text: PREFACE.to_owned(),
+        };
+        page.write_keys("", schema);
+        while let Some((name, path)) = page.waiting.pop_front() {
+            page.write_section(name, &path, places);
+        }
+        page
+    }
+
+    fn write_section(&mut self, name: &'a str, path: &str, places: &Places<'a>) {
+        let node = &self.definitions[name];
         let _ = write!(self.text, "\n## `{path}`\n\n{}\n\n", paragraphs(node));
+        if self.headings.contains_key(name)
+            && let Some(places) = places.get(name)
+        {
+            let places: Vec<_> = places.iter().map(|place| format!("`{place}`")).collect();
+            let _ = write!(self.text, "It stands at {}.\n\n", places.join(", "));
+        }
         if node.get("oneOf").is_some() {
             self.write_kinds(path, node);
         } else {
@@ -164,9 +222,13 @@ impl<'a> Page<'a> {
         {
             return names(node).join(", ");
         }
+        let places = self.places.entry(name).or_default();
+        places.push(path.to_owned());
         let section = self.sections.entry(name).or_insert_with(|| {
-            self.waiting.push_back((path.to_owned(), node));
-            path.to_owned()
+            let heading = self.headings.get(name);
+            let heading = heading.map_or_else(|| path.to_owned(), Clone::clone);
+            self.waiting.push_back((name, heading.clone()));
+            heading
         });
         format!("table [`{section}`](#{})", anchor(section))
     }
