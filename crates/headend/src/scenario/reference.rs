@@ -33,17 +33,18 @@ type Headings<'a> = BTreeMap<&'a str, String>;
 /// The paths at which each definition stands, in the order of the page.
 type Places<'a> = BTreeMap<&'a str, Vec<String>>;
 
-/// A table that several other tables hold is described under the key that most of them have for
-/// it, such as `queue`; all others are described where they stand.
+/// A table that stands in several parts of a scenario, such as in links and in the router, is
+/// described under the key that most places have for it, such as `queue`; all others are described
+/// where they are met first.
 fn choose_headings<'a>(places: &Places<'a>) -> Headings<'a> {
     let mut headings = Headings::new();
     for (name, paths) in places {
-        let split = paths.iter().map(|path| split_key(path));
-        let (holders, keys): (BTreeSet<_>, Vec<_>) = split.unzip();
+        let parts: BTreeSet<_> = paths.iter().map(|path| part(path)).collect();
+        let keys: Vec<_> = paths.iter().map(|path| last_key(path)).collect();
         let count = |key: &&str| keys.iter().filter(|other| *other == key).count();
         // Of keys that are as common, the first of the page.
         let common = keys.iter().rev().copied().max_by_key(count);
-        if let Some(key) = common.filter(|_| holders.len() > 1)
+        if let Some(key) = common.filter(|_| parts.len() > 1)
             && !headings.values().any(|taken| taken == key)
         {
             headings.insert(*name, key.to_owned());
@@ -52,11 +53,15 @@ fn choose_headings<'a>(places: &Places<'a>) -> Headings<'a> {
     headings
 }
 
-/// Splits a path into the table that holds it and its last key; `NAME` is a part of that.
-fn split_key(path: &str) -> (&str, &str) {
+/// The part of a scenario that a path is in: its first key.
+fn part(path: &str) -> &str {
+    path.split('.').next().unwrap_or(path)
+}
+
+/// The last key of a path; `NAME` is a part of it.
+fn last_key(path: &str) -> &str {
     let key = path.strip_suffix(".NAME").unwrap_or(path);
-    let at = key.rfind('.').map_or(0, |dot| dot + 1);
-    (&path[..at], &path[at..])
+    &path[key.rfind('.').map_or(0, |dot| dot + 1)..]
 }
 
 const PREFACE: &str = "\
@@ -367,6 +372,75 @@ mod tests {
             links += 1;
         }
         assert!(links > 20, "{links}");
+    }
+
+    #[test]
+    fn no_two_sections_have_one_heading() {
+        let page = reference();
+        let mut seen = BTreeSet::new();
+        for heading in page.lines().filter_map(|line| line.strip_prefix("## ")) {
+            assert!(seen.insert(anchor(heading)), "{heading}");
+        }
+    }
+
+    #[test]
+    fn a_table_of_several_parts_is_described_under_its_own_key_and_says_where_it_stands() {
+        let page = reference();
+        let places = |heading: &str| {
+            let section = page
+                .split_once(&format!("\n## `{heading}`\n"))
+                .expect(heading)
+                .1;
+            let text = section.split("\n## ").next().expect("it has a text");
+            let line = text
+                .lines()
+                .find_map(|line| line.strip_prefix("It stands at "));
+            line.map(|line| line.trim_end_matches('.').replace('`', ""))
+        };
+        let queue = places("queue").expect("it stands at several places");
+        let queue: Vec<_> = queue.split(", ").collect();
+        for place in [
+            "router",
+            "router.queue",
+            "link.NAME.docsis.upstream.queue",
+            "link.NAME.point_to_point.up.queue",
+        ] {
+            assert!(queue.contains(&place), "{place}");
+        }
+        assert!(page.contains("\n## `queue.codel`\n"));
+        assert_eq!(
+            places("rtt").as_deref(),
+            Some("host.NAME.rtt, flow.NAME.rtt")
+        );
+        // What stands in one part only keeps its path.
+        assert_eq!(places("link.NAME.docsis.upstream.low_latency"), None);
+    }
+
+    #[test]
+    fn a_heading_is_the_key_of_most_places() {
+        let places: Places<'_> = [
+            (
+                "Queue",
+                vec!["router", "router.queue", "link.NAME.up.queue"],
+            ),
+            ("Own", vec!["link.NAME.up", "link.NAME.down"]),
+            (
+                "Flow",
+                vec![
+                    "link.NAME.flow.NAME",
+                    "class.NAME.flow.NAME",
+                    "class.create",
+                ],
+            ),
+        ]
+        .map(|(name, paths)| (name, paths.into_iter().map(str::to_owned).collect()))
+        .into();
+        let headings = choose_headings(&places);
+        let found: Vec<_> = headings
+            .iter()
+            .map(|(name, own)| (*name, own.as_str()))
+            .collect();
+        assert_eq!(found, [("Flow", "flow.NAME"), ("Queue", "queue")]);
     }
 
     #[test]
