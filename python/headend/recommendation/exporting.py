@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import copy
-import json
 import re
-import tomllib
-from collections.abc import Mapping
-from typing import Any
 
 from headend.analysis.criteria import Condition, Criteria
-from headend.errors import InputError
-from headend.files import parse_toml
 from headend.recommendation.deciding import Decision
 from headend.recommendation.request import Request
 from headend.recommendation.sender import Sender
 from headend.recommendation.sentences import name_condition
-from headend.scenario.file_access import FileAccess
-from headend.scenario.source import QUEUE_ALIAS, Overrides, read_scenario, write_toml
+from headend.scenario.applying import apply_overrides
+from headend.scenario.source import write_toml
 
 
 def write_scenario_file(request: Request, decision: Decision) -> str:
@@ -42,12 +35,7 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
     if decided:
         _, sender = decided
     text = request.read_text(decision.tier, candidate, sender)
-    loaded = text.load(request.overrides)
-    content = _override(text.parse(), request.overrides, loaded.scenario.queue_path or "")
-    # What cannot be written into the tables by its path alone is in the engine's own words for the
-    # whole.
-    if not _is_same(request, content, loaded.resolved):
-        content = loaded.resolved
+    content = apply_overrides(text, request.overrides)
     found = (
         "Recommended: every condition holds."
         if decision.recommended
@@ -103,36 +91,3 @@ def list_expectations(wish: Criteria) -> dict[str, str]:
             name, number = f"{stem}_{number}", number + 1
         found[name] = f"{one.term.text} {one.operator} {one.limit}"
     return found
-
-
-def _override(content: dict[str, Any], overrides: Overrides, queue_path: str) -> dict[str, Any]:
-    """Write overrides into the tables of a scenario."""
-    content = copy.deepcopy(content)
-    for path, value in overrides:
-        if path.split(".")[0] == QUEUE_ALIAS and queue_path:
-            path = path.replace(QUEUE_ALIAS, queue_path, 1)
-        *tables, last = path.split(".")
-        place = content
-        for name in tables:
-            inner = place.get(name)
-            place[name] = inner if isinstance(inner, dict) else {}
-            place = place[name]
-        place[last] = _read_value(value)
-    return content
-
-
-def _read_value(text: str) -> Any:
-    """Read a value as TOML; plain words are text without quotes."""
-    try:
-        return parse_toml(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def _is_same(request: Request, content: Mapping[str, Any], resolved: Mapping[str, Any]) -> bool:
-    """Say whether tables make the scenario that was run."""
-    try:
-        own = read_scenario(content, FileAccess(allowed=request.allowed)).load().resolved
-    except InputError:
-        return False
-    return json.dumps(own, sort_keys=True) == json.dumps(resolved, sort_keys=True)
