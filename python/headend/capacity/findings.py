@@ -41,7 +41,17 @@ class Channel:
 
 @dataclass(frozen=True)
 class Street:
-    """A street that was drawn: how many homes, by which seed, and the share who suffer by sharing."""
+    """A street that was drawn.
+
+    Parameters
+    ----------
+    homes
+        How many it has.
+    seed
+        By which it was drawn.
+    share
+        Of its people, who suffer from sharing.
+    """
 
     homes: int
     seed: int

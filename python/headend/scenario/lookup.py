@@ -101,8 +101,9 @@ class Finding:
     kind
         What it is: ``queue``, ``congestion control``, ``application``, ``end system``, ``link``,
         ``scenario``, ``study``, ``sweep``, ``command``, ``measure``, ``key of a scenario``,
-        ``page of the documentation`` or ``TLV of a modem's file``. ``term`` is a remark on the word that was asked for, and
-        ``not in headend`` the remark that there is no such thing, with what comes nearest.
+        ``page of the documentation`` or ``TLV of a modem's file``. ``term`` is a remark on the word
+        that was asked for, and ``not in headend`` the remark that there is no such thing, with what
+        comes nearest.
     what
         What is said of it, in a sentence.
     how

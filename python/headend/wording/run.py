@@ -10,7 +10,6 @@ from headend.analysis.diagnosis import diagnose, find_nothing, find_reservations
 from headend.analysis.facts import Action, Diagnosis, Remedy
 from headend.analysis.flow_groups import FlowGroup
 from headend.analysis.grading import Grade
-from headend.analysis.quality import FlowQuality
 from headend.analysis.queue_state import QueueState
 from headend.analysis.street import Home, gather_homes, name_homes
 from headend.analysis.trials import choose_trial, read_trials
