@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import math
+import tomllib
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import headend
 from headend.analysis.estimate import Estimate, estimate_mean
 from headend.analysis.ranking import Feasibility
-from headend.capacity.counting import Cause
+from headend.capacity.counting import JUDGED, Cause, Suffering
+from headend.capacity.findings import Fall, Findings, Street
 from headend.capacity.request import choose_modems, find_fastest, read_share
 from headend.capacity.rule import apply_rule
 from headend.capacity.search import Trial, find_crossing, find_failing, find_sure, search
+from headend.capacity.sentences import answer_capacity, describe_worst
 from headend.capacity.streets import draw_street, find_least, find_shares
 from headend.errors import InputError
 from headend.loading.loading import load
+from headend.scenario.subjects import Vocabulary
 
 
 def try_numbers(suits: int, sure: int, fails: int, start: int, least: int = 1) -> dict[int, Trial]:
@@ -195,6 +200,79 @@ def test_its_folder_is_read_back(small: headend.Capacity) -> None:
     page = (small.folder / "report.html").read_text()
     assert "The rule of thumb" not in page  # no tier has a rate
     assert "19 are too many" in page
+
+
+def make_findings(shares: dict[int, tuple[float, ...]], most: float = 0.05) -> Findings:
+    """Make findings of a hundred people, of whom so many suffer in each street of a number."""
+    rows = [
+        {
+            "homes": homes,
+            "seed": seed,
+            "subject": "film",
+            "metric": metric,
+            "value": value,
+            "error": None,
+        }
+        for homes, streets in shares.items()
+        for seed, share in enumerate(streets, start=1)
+        for metric, value in ((JUDGED, 100.0), (str(Cause.DOWNSTREAM), 100 * share))
+    ]
+    table = pl.DataFrame(rows, schema_overrides={"error": pl.String})
+    seeds = tuple(range(1, len(next(iter(shares.values()))) + 1))
+    return Findings("small", table, seeds, tuple(shares), most, {})
+
+
+def test_the_worst_street_is_of_the_number_that_the_answer_speaks_of() -> None:
+    found = make_findings({10: (0.0, 0.3), 20: (0.1, 0.2), 40: (0.5, 0.9)}, most=0.16)
+    assert found.crossing == (20, 40)
+    assert found.worst == Street(40, 2, 0.9)
+    assert make_findings({10: (0.0, 0.0), 20: (0.0, 0.0)}).worst is None
+
+
+def test_a_mean_that_falls_with_more_homes_is_told() -> None:
+    falling = make_findings({10: (0.01, 0.03), 20: (0.0, 0.02), 40: (0.4, 0.5)})
+    assert falling.find_fall([10, 20, 40]) == Fall("people", 10, 0.02, 20, 0.01)
+    assert falling.find_fall([20, 40]) is None
+    told = (
+        "That all suffer less with 20 homes (1 %) than with 10 (2 %) is chance: each number of"
+        " homes draws streets of its own, and more seeds even that out."
+    )
+    matrix = answer_capacity(falling).matrix
+    assert matrix
+    assert matrix.note.endswith(told)
+    rising = answer_capacity(make_findings({10: (0.0, 0.02), 20: (0.01, 0.03), 40: (0.4, 0.5)}))
+    assert rising.matrix
+    assert "is chance" not in rising.matrix.note
+
+
+def test_the_worst_street_is_a_scenario_in_which_as_many_suffer(small: headend.Capacity) -> None:
+    assert small.folder
+    street = small.worst
+    assert street == Street(19, 1, 1.0)
+    path = small.folder / "worst-19-homes.toml"
+    result = headend.run(path)
+    taken = Suffering().take(result, Vocabulary({}, [], {}, []))
+    counted = dict(taken.select("measure", "value").iter_rows())
+    point = small.table.filter((pl.col("homes") == 19) & (pl.col("seed") == street.seed))
+    kept = dict(point.select("measure", "value").iter_rows())
+    assert counted == kept
+    assert kept["film.downstream"] == kept["film.judged"] == 19
+    told = describe_worst(street, "worst-19-homes.toml")
+    assert told.endswith("(seed 1: 100 % suffer from sharing): headend run worst-19-homes.toml")
+    assert told in (small.folder / "report.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_a_street_whose_homes_were_drawn_is_written_with_them() -> None:
+    film = {**SMALL["flow"]["film"], "share": "50 %"}
+    found = headend.find_capacity({**SMALL, "flow": {"film": film}}, seeds=2)
+    street = found.worst
+    assert street
+    (content,) = (tomllib.loads(own.decode()) for own in found.files.values())
+    drawn = dict(draw_street({"film": 0.5}, street.homes, street.seed))
+    assert content["flow"]["film"]["on"] == json.loads(drawn["flow.film.on"])
+    assert content["link"]["cable"]["docsis"]["modem"]["home"]["count"] == street.homes
+    assert content["seed"] == street.seed
+    assert content["flow"]["film"]["application"] == film["application"]
 
 
 def test_a_scenario_without_people_is_refused() -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 
 import headend
 from headend.cli.main import app
+from headend.errors import InputError
 from headend.figures import draw_figures
 from headend.figures import vegalite as vl
 from headend.figures.export import draw_picture, fix_size, write_figures
@@ -37,12 +39,14 @@ from headend.figures.thinning import thin_series
 from headend.figures.trade_off import MOST_PANELS
 from headend.pages import page
 from headend.results.seal import seal
+from headend.running.executor import Progress
 from headend.running.result import Result
 from headend.scenario.shipped import list_studies
 from headend.study import read_study
 from headend.study.outcome import StudyOutcome
 from headend.sweeps import SweepResult
 from headend.sweeps import sweep as run_sweep
+from headend.sweeps.result import load_sweep
 from vega_lite import check_panel
 
 #: A line that an upload fills, with more series than are drawn: eight of data alone.
@@ -88,6 +92,7 @@ def find_series(figure: Figure, panel: int = 0) -> dict[str, str]:
 #: Draws what a folder holds where neither library can be imported.
 DRAW_ALONE = """
 import sys
+import threading
 sys.modules["altair"] = sys.modules["numpy"] = None
 import headend
 from headend.figures import draw_figures
@@ -325,11 +330,43 @@ def test_zipped_axes_are_read_back(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "report.html").read_bytes() == before
 
 
+def test_a_sweep_that_was_stopped_is_shown_as_far_as_it_was_run(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder, stop = tmp_path / "stopped", threading.Event()
+
+    def stop_after_the_first(progress: Progress) -> None:
+        if progress.done:
+            stop.set()
+
+    run_sweep(SWEPT, out=folder, stop=stop, on_progress=stop_after_the_first)
+    partial = load_sweep(folder, is_partial_read=True)
+    done = partial.count_done()
+    assert 0 < done < partial.design.count_points() == 12
+    assert not partial.complete
+    told = f"The sweep was stopped: {done} of 12 points have a result. Run it again"
+    assert partial.notes[0].startswith(told)
+    answer = call("report", str(folder))
+    assert answer.exit_code == 0, answer.stderr
+    assert answer.stdout == f"Report: {folder}/report.html\n"
+    assert told in answer.stderr
+    page = (folder / "report.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
+    assert told in page
+    answer = call("export", str(folder), "--csv", str(tmp_path / "tables"))
+    assert answer.exit_code == 0, answer.stderr
+    assert f"partial, stopped before its end ({done} of 12 points)" in caplog.text
+    with pytest.raises(InputError, match="was not run to its end"):
+        load_sweep(folder)
+    # Going on makes the whole page, and nothing is left of the partial one.
+    run_sweep(SWEPT, out=folder)
+    assert "The sweep was stopped" not in (folder / "report.html").read_text()
+
+
 def test_what_has_no_figures_to_draw_says_what_to_do(swept: SweepResult, tmp_path: Path) -> None:
     folder = tmp_path / "older"
     folder.mkdir()
     manifest = json.loads((swept.folder / "manifest.json").read_text())  # type: ignore[operator]
-    (folder / "manifest.json").write_text(json.dumps(manifest | {"complete": False}))
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"complete": False, "points": []}))
     seal(folder, ["manifest.json"])
     words = "the sweep was not run to its end; run it again to go on"
     for command in ("figures", "report"):

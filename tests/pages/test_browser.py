@@ -102,6 +102,11 @@ MEASURE = """() => {
         && text.getAttribute("opacity") !== "0"
         && !isIn(box(text), box(text.closest("svg")), %s))
       .map(text => `${c.dataset.chart}: ${text.textContent}`)),
+    buttons: charts.filter(c => c.querySelector("summary")).length,
+    covered: charts.filter(c => c.querySelector("summary") && c.querySelector("svg.marks"))
+      .filter(c => box(c.querySelector("summary")).left < box(c.querySelector("svg.marks")).right
+        || box(c.querySelector("summary")).right > box(c).right + 1)
+      .map(c => c.dataset.chart),
     texts: document.querySelectorAll(".chart svg.marks text").length,
     background: getComputedStyle(document.body).backgroundColor,
     text: getComputedStyle(document.body).color,
@@ -220,6 +225,16 @@ def test_every_chart_is_drawn_whole(look: Any, name: str, size: tuple[int, int])
     assert measures["wide"] == []
     assert measures["texts"] > 0
     assert measures["cut"] == []
+
+
+@each_page
+@each_size
+def test_the_button_of_a_charts_menu_covers_nothing_of_it(
+    look: Any, name: str, size: tuple[int, int]
+) -> None:
+    measures = look(name, size).measures
+    assert measures["buttons"] > 0
+    assert measures["covered"] == []
 
 
 @each_page

@@ -139,6 +139,22 @@ def test_the_table_holds_many_names_each_once() -> None:
         ("802.11b figure 11", "study", "service-quality/quake3"),
         ("table 2", "study", "buffer-control/target-buffers"),
         ("PCMM", TERM, "pcmm"),
+        ("my ping goes to 300 ms when the kids upload", TERM, "ping upload"),
+        ("Pings rise with uploads", TERM, "ping upload"),
+        ("lag when somebody is uploading", TERM, "lag upload"),
+        ("what do I ask my provider?", TERM, "ask my provider"),
+        ("what should I tell my ISP", TERM, "tell isp"),
+        ("letter", TERM, "letter"),
+        ("a letter to my provider", TERM, "letter to my provider"),
+        ("my wifi is slow", TERM, "slow wifi"),
+        ("slow Wi-Fi", TERM, "slow wi-fi"),
+        ("my Wi-Fi is so slow", TERM, "slow wi-fi"),
+        ("cake-autorate", ABSENT, "cake autorate"),
+        ("sqm", TERM, "sqm"),
+        ("which rate for cake", TERM, "which rate for cake"),
+        ("Which rate should I set for CAKE?", TERM, "which rate for cake"),
+        ("what bandwidth for sqm", TERM, "sqm bandwidth"),
+        ("teach a class", "page of the documentation", "docs/howto/class-of-90-minutes.md"),
         ("derandomise", "study", "aqm-docsis/effective-drop-probability"),
         ("de-randomizer", "study", "aqm-docsis/effective-drop-probability"),
     ],
@@ -324,6 +340,31 @@ def test_all_that_scenarios_may_name_is_found() -> None:
     for kind in lookup._WRITTEN:
         for choice in list_choices(kind):
             assert find(choice.name)[0].name == choice.name
+
+
+def test_an_entry_is_found_once_though_several_of_its_names_are_held() -> None:
+    found = find("slow upload, and lag with every upload and download")
+    notes = [own.what for own in found if own.kind == TERM]
+    assert notes
+    assert len(notes) == len(set(notes))
+
+
+def test_one_word_of_many_is_not_enough_of_a_description() -> None:
+    query = "upload zyzzyva quux corge grault"
+    assert find("upload zyzzyva") != []
+    assert [own.name for own in find(query)] == [own.name for own in find("upload")[:3]]
+
+
+def test_pages_are_known_by_their_titles() -> None:
+    pages = lookup._read_file()["pages"]
+    home = Path(__file__).parents[2]
+    assert set(pages) >= {
+        path.relative_to(home).as_posix()
+        for folder in ("howto", "explanation")
+        for path in (home / "docs" / folder).glob("*.md")
+    }
+    for path, title in pages.items():
+        assert (home / path).read_text(encoding="utf-8").startswith(f"# {title}\n"), path
 
 
 def test_every_measure_is_explained() -> None:
@@ -649,7 +690,7 @@ def test_a_folder_without_results_leads_to_those_that_were_meant(
 def test_the_table_is_toml_of_known_keys() -> None:
     path = Path(lookup.__file__).with_name("names.toml")
     content = tomllib.loads(path.read_text("utf-8"))
-    assert set(content) == {"entry", "measures", "typed", "keys", "unbuilt_values"}
+    assert set(content) == {"entry", "measures", "pages", "typed", "keys", "unbuilt_values"}
     for item in content["typed"]:
         assert set(item) == {"words", "hint"}
     words = [word for item in content["typed"] for word in item["words"]]

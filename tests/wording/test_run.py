@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 
 import headend
+from headend.analysis.flow_groups import FlowGroup
 from headend.analysis.grading import Grade
+from headend.analysis.key_figure import KeyFigure
+from headend.analysis.quality import FlowQuality
 from headend.analysis.street import gather_homes
 from headend.cli.first_lines import print_answer
 from headend.cli.run import describe_result, print_result
@@ -18,7 +21,9 @@ from headend.figures.street import draw_street
 from headend.running.result import Result
 from headend.text.wording import keep_units
 from headend.wording.answer import MOST_SENTENCES, Answer
-from headend.wording.run import LONGEST_SENTENCE, answer_run
+from headend.wording.flow_tables import tabulate_flows, write_grades
+from headend.wording.run import LONGEST_SENTENCE, _write_fate, answer_run
+from headend.wording.verdict import judge
 from simulated import list_simulated
 from street import make_street
 
@@ -105,6 +110,37 @@ def test_a_standing_queue_is_the_cause_and_an_aqm_the_advice() -> None:
     assert (call.grade, call.word) == (Grade.BAD, "unusable")
     assert (put.grade, put.word) == (Grade.NONE, "")
     assert put.text.endswith("Mbit/s")
+
+
+def test_all_tables_have_one_word_for_a_flow() -> None:
+    result = headend.run(make_line("250 ms", call=CALL, put=PUT))
+    groups = judge(result).groups
+    below = {row.label: row.cells[0] for row in tabulate_flows(groups).rows}["call"]
+    assert below
+    assert (below.grade, below.word) == (Grade.BAD, "unusable")
+
+
+def test_members_are_counted_by_the_word_that_is_said_of_each() -> None:
+    def make(number: int, grade: Grade, *, is_unusable: bool = False) -> FlowQuality:
+        figure = (KeyFigure("", 1.0),)
+        name = f"call.{number}"
+        return FlowQuality(
+            name, "voice", grade, 1e6, 1e6, 0.0, 1.0, is_unusable=is_unusable, key_figures=figure
+        )
+
+    members = (make(1, Grade.BAD, is_unusable=True), make(2, Grade.BAD), make(3, Grade.GOOD))
+    group = FlowGroup("call", "call ×3", members)
+    assert group.words == {
+        "unusable": (1, Grade.BAD),
+        "bad": (1, Grade.BAD),
+        "good": (1, Grade.GOOD),
+    }
+    assert _write_fate(group).word == "1 good, 1 bad, 1 unusable"
+    assert write_grades(group).counts == (
+        ("1 unusable", Grade.BAD),
+        ("1 bad", Grade.BAD),
+        ("1 good", Grade.GOOD),
+    )
 
 
 def test_what_is_advised_helps() -> None:

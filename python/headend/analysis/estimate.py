@@ -285,6 +285,42 @@ def format_difference_cell(
     return " ".join(filter(None, [sign + mean, interval]))
 
 
+def format_distance(size: float, estimate: Estimate, kind: Kind) -> str:
+    """Write how far a mean is from a bound, with its unit and as many decimals as the mean has.
+
+    Parameters
+    ----------
+    size
+        The distance, in base units; above zero.
+    estimate
+        The mean with its interval.
+    kind
+        What it measures.
+
+    Examples
+    --------
+    >>> format_distance(0.0237, Estimate(0.0737, 0.03, 0.17, 3), "ratio")
+    '2 percentage points'
+    >>> format_distance(0.002, Estimate(0.052, 0.03, 0.08, 3), "ratio")
+    'less than 1 percentage point'
+    >>> format_distance(2.37e6, Estimate(22.37e6, 22.27e6, 22.47e6, 3), "time")
+    '2.37 ms'
+    """
+    unit = choose_unit([estimate.mean], kind)
+    half = estimate.half / unit.size
+    decimals = None
+    if half > 0 and math.isfinite(half):
+        finest = _count_decimals(DIGITS[kind], estimate.mean / unit.size)
+        decimals = min(_round_uncertainty(half), finest)
+    text, words = format_number(size, unit, decimals), ""
+    if decimals is not None and not text.strip("0.,"):
+        text, words = format_number(10.0**-decimals * unit.size, unit, decimals), "less than "
+    name = unit.name
+    if kind == "ratio":
+        name = "percentage point" if text == "1" else "percentage points"
+    return f"{words}{text} {name}".rstrip()
+
+
 def choose_difference_unit(estimate: Estimate, kind: Kind, unit: Unit | None = None) -> Unit:
     """Choose the unit of a difference: percentage points between shares, or that which is given.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -50,6 +51,17 @@ class FlowGroup:
         for finding in self.findings:
             counts[finding.grade] += 1
         return {grade: count for grade, count in counts.items() if count and grade != Grade.NONE}
+
+    @property
+    def words(self) -> dict[str, tuple[int, Grade]]:
+        """How many members each word is said of, with the word's grade, the worst first."""
+        ordered = sorted(
+            (finding for finding in self.findings if finding.word),
+            key=lambda finding: (-ORDER.index(finding.grade), not finding.is_unusable),
+        )
+        counts = Counter(finding.word for finding in ordered)
+        grades = {finding.word: finding.grade for finding in ordered}
+        return {word: (count, grades[word]) for word, count in counts.items()}
 
     @property
     def lacking_ns(self) -> float:

@@ -131,6 +131,20 @@ class Evaluation:
             return math.inf
         return miss / (abs(condition.read_bound(measured.info.kind)) or measured.largest)
 
+    def weigh_spare(self, condition: Condition, setting: int) -> float:
+        """Give what a condition has to spare, as a share of the bound; a miss is negative.
+
+        It is that of the interval's bad end, by which a condition is judged.
+        """
+        measured = self.terms[condition.term.text]
+        estimate = measured.estimates.get(setting)
+        if estimate is None:
+            return -math.inf
+        bound = condition.read_bound(measured.info.kind)
+        spare = find_bad_end(estimate, higher_is_better=condition.higher_is_better) - bound
+        spare = spare if condition.higher_is_better else -spare
+        return spare / (abs(bound) or measured.largest)
+
     def find_shortfall(self, setting: int) -> float:
         """Give the miss of the worst condition, as a share of the bound; a margin is negative."""
         conditions = self.criteria.constraints
@@ -216,6 +230,19 @@ def judge(condition: Condition, measured: MeasureValues, setting: int) -> Feasib
         return Feasibility.FAILS
     bound = condition.read_bound(measured.info.kind)
     return judge_estimate(estimate, lambda value: condition.is_met(value, bound))
+
+
+def find_bad_end(estimate: Estimate, *, higher_is_better: bool) -> float:
+    """Give the end of an interval that meets a bound last; of a single value, the value.
+
+    Examples
+    --------
+    >>> find_bad_end(Estimate(4.1, 3.9, 4.3, 5), higher_is_better=True)
+    3.9
+    """
+    if math.isnan(estimate.low):
+        return estimate.mean
+    return estimate.low if higher_is_better else estimate.high
 
 
 def judge_estimate(estimate: Estimate, is_met: Callable[[float], bool]) -> Feasibility:

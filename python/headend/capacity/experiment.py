@@ -21,7 +21,8 @@ from headend.capacity.request import (
 )
 from headend.capacity.result import Capacity, open_capacity_folder
 from headend.capacity.search import Trial, search
-from headend.capacity.streets import draw_street, find_least, find_shares
+from headend.capacity.streets import find_least, find_shares
+from headend.capacity.worst import list_overrides, name_street, write_street
 from headend.design.seeds import choose_seeds
 from headend.errors import InputError, take_path
 from headend.pages.experiment import write_experiment
@@ -180,6 +181,9 @@ def run_request(
         points=tuple(sorted({point for own in rounds for point in own.points})),
         folder=folder,
     )
+    if result.complete and (street := result.findings.worst):
+        file = write_street(request, street).encode()
+        result = replace(result, files={name_street(street): file})
     if folder:
         write_experiment(result, lambda: render_capacity(result), report=report)
     return result
@@ -199,8 +203,7 @@ def _prepare(request: Request, homes: int, setting: int, allowance: Allowance) -
     """
     points: _Prepared = []
     for seed in request.seeds:
-        street = draw_street(request.shares, homes, seed)
-        overrides = (*request.overrides, (request.path, str(homes)), *street)
+        overrides = list_overrides(request, homes, seed)
         item: Job | Failure
         try:
             item = prepare(request.text, overrides, seed, Suffering(), allowance)

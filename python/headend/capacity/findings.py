@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,36 @@ class Channel:
     name: str
     capacity: float
     needed: float
+
+
+@dataclass(frozen=True)
+class Street:
+    """A street that was drawn.
+
+    Parameters
+    ----------
+    homes
+        How many it has.
+    seed
+        By which it was drawn.
+    share
+        Of its people, who suffer from sharing.
+    """
+
+    homes: int
+    seed: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Fall:
+    """Two numbers of homes with the means of a group who suffer, of which the second is smaller."""
+
+    group: str
+    fewer: int
+    share: float
+    more: int
+    smaller: float
 
 
 @dataclass(frozen=True)
@@ -88,15 +119,57 @@ class Findings:
 
         None where nobody was judged with this number.
         """
+        shares = list(self._measure_streets(homes, causes, group).values())
+        return estimate_mean(shares, _SHARES) if shares else None
+
+    def _measure_streets(
+        self, homes: int, causes: Sequence[Cause], group: str = EVERYBODY
+    ) -> dict[int, float]:
+        """Give the share of a group who suffer from any of some causes, by the street's seed."""
         groups = self.groups if group == EVERYBODY else [group]
-        shares = []
+        shares = {}
         for seed in self.seeds:
             counts = self._counts.get((homes, seed), {})
             judged = sum(counts.get((own, JUDGED), 0) for own in groups)
             suffering = sum(counts.get((own, cause), 0) for own in groups for cause in causes)
             if judged:
-                shares.append(suffering / judged)
-        return estimate_mean(shares, _SHARES) if shares else None
+                shares[seed] = suffering / judged
+        return shares
+
+    @property
+    def looked_at(self) -> int:
+        """The number of homes by which is told who suffers: the next that does not suit.
+
+        Where that cannot be simulated or none was tried, the largest that suits; 0 if there is
+        none.
+        """
+        suits, fails = self.crossing
+        return fails if fails and self.trials[fails].share else suits
+
+    @property
+    def worst(self) -> Street | None:
+        """The street of so many homes with the most who suffer from sharing; None without any."""
+        shares = self._measure_streets(self.looked_at, SHARED)
+        seed = max(shares, key=lambda own: shares[own], default=None)
+        if seed is None or not shares[seed]:
+            return None
+        return Street(self.looked_at, seed, shares[seed])
+
+    def find_fall(self, numbers: Sequence[int]) -> Fall | None:
+        """Find two numbers of homes of which the larger has the smaller mean.
+
+        First of everybody from sharing, then of each group; None where all means rise or stay.
+        """
+        known = sorted(number for number in numbers if self.trials[number].share)
+        for group in (EVERYBODY, *self.groups):
+            means = {}
+            for number in known:
+                if found := self.estimate(number, *SHARED, group=group):
+                    means[number] = found.mean
+            for fewer, more in itertools.pairwise(means):
+                if means[more] < means[fewer]:
+                    return Fall(group, fewer, means[fewer], more, means[more])
+        return None
 
     @functools.cached_property
     def trials(self) -> dict[int, Trial]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headend.capacity.sentences import list_facts, tabulate_rule, tabulate_shares
+from headend.capacity.sentences import describe_worst, list_facts, tabulate_rule, tabulate_shares
+from headend.capacity.worst import name_street
 from headend.pages.experiment import write_experiment_page
 from headend.pages.section import Page, Section, text
 from headend.sweeps.page import list_failures
@@ -24,6 +25,9 @@ def render_capacity(result: Capacity) -> str:
     sections = [
         Section("sections", [Section("table", tabulate_shares(found, known))], "Every number")
     ]
+    facts = [list_facts(found)]
+    if result.folder and (street := result.worst):
+        facts.append(f"{describe_worst(street, name_street(street))}, in the folder of this page.")
     rule = tabulate_rule(found)
     if rule:
         sections.append(Section("sections", [Section("table", rule)], rule.title))
@@ -32,7 +36,7 @@ def render_capacity(result: Capacity) -> str:
             result.title or result.name,
             answer,
             figures,
-            [text(list_facts(found), style="soft")],
+            [text(own, style="soft") for own in facts],
             sections,
             warnings=result.notes,
             failures=[told for _, told in list_failures(result.failures)],

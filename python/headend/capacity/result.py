@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.summary import summarise_means
-from headend.capacity.findings import Findings
+from headend.capacity.findings import Findings, Street
 from headend.capacity.request import Request
 from headend.capacity.sentences import answer_capacity
 from headend.design.design import Design, make_settings
@@ -40,6 +40,9 @@ class Capacity(Experiment, Presented):
         Those of every number.
     numbers
         The numbers of homes that were tried, in that order.
+    files
+        The scenario of the worst street, by the name of its file, as it is written; what is read
+        back has none.
     """
 
     kind = "capacity"
@@ -49,6 +52,7 @@ class Capacity(Experiment, Presented):
     asked: Mapping[str, Any]
     seeds: tuple[int, ...]
     numbers: tuple[int, ...]
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Say how many homes suit."""
@@ -117,6 +121,15 @@ class Capacity(Experiment, Presented):
         """Give the answer and all figures of its page."""
         figures = self.draw_figures()
         return self.answer.settle_why([figure.name for figure in figures]), figures
+
+    @property
+    def worst(self) -> Street | None:
+        """The street with the most who suffer, whose scenario its folder has."""
+        return self.findings.worst if self.complete else None
+
+    def list_files(self) -> dict[str, bytes]:
+        """Give the scenario of the worst street, by the name of its file."""
+        return dict(self.files)
 
     def describe(self) -> dict[str, Any]:
         """Give what the manifest keeps besides the design."""

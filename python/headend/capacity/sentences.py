@@ -16,7 +16,7 @@ from headend.wording.answer import Answer
 from headend.wording.table import Cell, Column, Row, Table, make_matrix
 
 if TYPE_CHECKING:
-    from headend.capacity.findings import Findings
+    from headend.capacity.findings import Fall, Findings, Street
 
 #: Numbers of homes in the matrix of the answer.
 MOST_COLUMNS = 5
@@ -65,8 +65,7 @@ def _write_share(result: Findings, homes: int) -> str:
 
 def _describe_causes(result: Findings) -> str:
     """Say who suffers first beyond the number that suits, from what, and who suffers anyway."""
-    suits, fails = result.crossing
-    looked = fails if fails and result.trials[fails].share else suits
+    looked = result.looked_at
     if not looked:
         return ""
     told = ""
@@ -128,7 +127,29 @@ def tabulate_shares(result: Findings, numbers: Sequence[int]) -> Table:
     note = f"Shares of people who suffer{several if len(result.seeds) > 1 else ''}."
     if len(found) == 1:
         note += f" All who suffer from sharing suffer from {found[0].words}."
+    if fall := result.find_fall(numbers):
+        note += f" {_describe_fall(fall)}"
     return make_matrix(heads, rows, note=note)
+
+
+def _describe_fall(fall: Fall) -> str:
+    """Say why a mean is smaller with more homes."""
+    share, smaller = (format_quantity(own, "ratio") for own in (fall.share, fall.smaller))
+    who = "all" if fall.group == EVERYBODY else fall.group
+    return (
+        f"That {who} suffer less with {fall.more} homes ({smaller}) than with {fall.fewer}"
+        f" ({share}) is chance: each number of homes draws streets of its own, and more seeds even"
+        " that out."
+    )
+
+
+def describe_worst(street: Street, file: str) -> str:
+    """Say which street is the worst, and how to look at it."""
+    share = format_quantity(street.share, "ratio")
+    return (
+        f"The worst street of {street.homes} homes (seed {street.seed}: {share} suffer from"
+        f" sharing): headend run {file}"
+    )
 
 
 def list_found(result: Findings) -> list[Cause]:

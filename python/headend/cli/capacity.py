@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -139,7 +141,13 @@ def capacity(
 
 def _print_result(result: Capacity, *, full: bool) -> None:
     """Print the answer, and what the rule of thumb says; every number where that is asked."""
-    from headend.capacity.sentences import list_facts, tabulate_rule, tabulate_shares
+    from headend.capacity.sentences import (
+        describe_worst,
+        list_facts,
+        tabulate_rule,
+        tabulate_shares,
+    )
+    from headend.capacity.worst import name_street
     from headend.cli.first_lines import print_answer
     from headend.cli.tables import draw, fit
 
@@ -156,6 +164,9 @@ def _print_result(result: Capacity, *, full: bool) -> None:
         console.print(write_line((table.note, "dim")))
         console.print()
     console.print(write_line(list_facts(result.findings)))
+    if result.folder and (street := result.worst):
+        told = describe_worst(street, shlex.quote(str(result.folder / name_street(street))))
+        console.print(write_line(told), soft_wrap=True)
     if result.notes:
         console.print()
         print_first_warnings(result.notes, "the manifest")
@@ -175,9 +186,11 @@ def _describe(result: Capacity) -> dict[str, Any]:
     from headend.capacity.counting import Cause
     from headend.capacity.findings import EVERYBODY
     from headend.capacity.rule import FACTORS, apply_rule
+    from headend.capacity.worst import name_street
 
     found = result.findings
     suits, fails = found.crossing
+    street = result.worst
     return {
         "scenario": result.name,
         "title": result.title,
@@ -186,6 +199,7 @@ def _describe(result: Capacity) -> dict[str, Any]:
         "asked": dict(result.asked),
         "seeds": list(result.seeds),
         "answer": result.answer.to_dict() if result.complete else None,
+        "worst_street": {**asdict(street), "file": name_street(street)} if street else None,
         "homes": {"suit": suits, "too_many": fails, "sure": found.sure, "failing": found.failing},
         "numbers": [
             {

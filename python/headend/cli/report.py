@@ -13,6 +13,7 @@ from headend.cli.completers import complete_any_file, complete_folders
 from headend.cli.options import RESULTS_HINT, json_option, page_force_option, read_path
 from headend.cli.reading import reads_results
 from headend.cli.terminal import (
+    make_messages,
     make_output,
     print_json,
     quote_path,
@@ -63,12 +64,15 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
             f"{folders[0]}: holds the results of a study; headend study run {quote_path(name)}"
             f" --out {quote_path(folders[0])} makes its report again: its finished points are kept"
         )
-    first = Path(folders[0])
+    first, note = Path(folders[0]), ""
     if kind == "sweep":
         from headend.sweeps.page import write_sweep_page
         from headend.sweeps.result import load_sweep
 
-        path = write_sweep_page(load_sweep(first), out)
+        swept = load_sweep(first, is_partial_read=True)
+        path = write_sweep_page(swept, out)
+        if not swept.complete:
+            note = swept.notes[0]
     elif kind == "recommendation":
         from headend.recommendation.page import write_recommendation_page
         from headend.recommendation.result import load_recommendation
@@ -85,6 +89,8 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
         print_json({"report": str(path)})
     else:
         make_output().print(write_line(f"Report: {path}"), soft_wrap=True)
+    if note:
+        make_messages().print(write_line(f"partial: {note}"), soft_wrap=True)
 
 
 def refuse_foreign(page: Path) -> None:

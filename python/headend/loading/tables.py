@@ -18,6 +18,7 @@ from headend.results.folder import read_json, read_table
 from headend.results.record import read_manifest
 from headend.running.comparison import load_results
 from headend.running.result import Result
+from headend.sweeps.result import load_sweep
 from headend.text.quantity import format_quantity
 from headend.text.wording import list_names
 
@@ -109,7 +110,12 @@ def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
         ]
         figures = tabulate_figures(gather_variants(results))
         return {**gather_tables(results), FIGURES: figures}, notes
-    if kind in ("sweep", "recommendation", "capacity"):
+    if kind == "sweep":
+        swept = load_sweep(folder, is_partial_read=True)
+        points = f"{swept.count_done()} of {swept.design.count_points()} points"
+        notes = [] if swept.complete else [f"partial, stopped before its end ({points})"]
+        return {Path(name).stem: read_table(folder, name) for name in (RESULTS, SUMMARY)}, notes
+    if kind in ("recommendation", "capacity"):
         from headend.loading.loading import load
 
         load(folder)  # says what is wrong with one that was not run to its end

@@ -154,9 +154,13 @@ class Decision(Evaluation):
         return self.objective is not None and bool(worse) and not better
 
     def find_decisive(self, setting: int) -> Condition:
-        """Give the condition that a setting misses most, or meets with the least to spare."""
-        conditions = self.list_missed(setting) or self.criteria.constraints
-        return max(conditions, key=lambda own: self.weigh_miss(own, setting))
+        """Give the condition that a setting misses most, or meets with the least to spare.
+
+        What a condition that holds has to spare is that of the interval's bad end.
+        """
+        if missed := self.list_missed(setting):
+            return max(missed, key=lambda own: self.weigh_miss(own, setting))
+        return min(self.criteria.constraints, key=lambda own: self.weigh_spare(own, setting))
 
     # What else is to be known of the choice.
 

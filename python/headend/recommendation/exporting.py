@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import copy
-import json
 import re
-import tomllib
-from collections.abc import Mapping
-from typing import Any
 
-from headend.analysis.criteria import Criteria
-from headend.errors import InputError
-from headend.files import parse_toml
+from headend.analysis.criteria import Condition, Criteria
 from headend.recommendation.deciding import Decision
 from headend.recommendation.request import Request
-from headend.scenario.file_access import FileAccess
-from headend.scenario.source import QUEUE_ALIAS, Overrides, read_scenario, write_toml
+from headend.recommendation.sender import Sender
+from headend.recommendation.sentences import name_condition
+from headend.scenario.applying import apply_overrides
+from headend.scenario.source import write_toml
 
 
 def write_scenario_file(request: Request, decision: Decision) -> str:
     """Write the scenario of a tier's chosen setting, with what must hold as ``[expect]``.
 
-    Of several senders it has the one with which the tightest condition has the least to spare.
+    Of several senders it has the one that decided: with which the condition with the least to
+    spare is worst, or that which is missed most.
 
     Parameters
     ----------
@@ -34,19 +30,12 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
     if setting is None:
         raise ValueError(f"{decision.tier.name}: no setting was measured")
     candidate = decision.find(setting)
-    sender = None
-    if request.senders:
-        sender = request.senders[0]
-        if decision.criteria.constraints:
-            term = decision.find_decisive(setting).term.text
-            sender = decision.find_sender(term, setting) or sender
+    sender = request.senders[0] if request.senders else None
+    decided = _find_decided(decision, setting)
+    if decided:
+        _, sender = decided
     text = request.read_text(decision.tier, candidate, sender)
-    loaded = text.load(request.overrides)
-    content = _override(text.parse(), request.overrides, loaded.scenario.queue_path or "")
-    # What cannot be written into the tables by its path alone is in the engine's own words for the
-    # whole.
-    if not _is_same(request, content, loaded.resolved):
-        content = loaded.resolved
+    content = apply_overrides(text, request.overrides)
     found = (
         "Recommended: every condition holds."
         if decision.recommended
@@ -54,7 +43,7 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
     )
     if sender:
         found += f" Uploads are sent by {sender.words}"
-        found += ", the sender with the least to spare." if decision.sources else "."
+        found += f", {_describe_decided(decision, decided[0])}." if decided else "."
     words = {
         "title": f"{decision.tier.name}: {candidate.label}",
         "description": found,
@@ -63,6 +52,23 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
     rest = {key: value for key, value in content.items() if key not in (*words, "expect")}
     expect = list_expectations(decision.criteria)
     return write_toml({**words, **rest, **({"expect": expect} if expect else {})})
+
+
+def _find_decided(decision: Decision, setting: int) -> tuple[Condition, Sender] | None:
+    """Give the condition that decided, and the one of several senders that it is worst with."""
+    if not decision.criteria.constraints:
+        return None
+    condition = decision.find_decisive(setting)
+    sender = decision.find_sender(condition.term.text, setting)
+    return (condition, sender) if sender else None
+
+
+def _describe_decided(decision: Decision, condition: Condition) -> str:
+    """Say why a scenario has its sender."""
+    name = name_condition(condition)
+    if decision.recommended:
+        return f"the sender that decided: with it {name} has the least to spare"
+    return f"the sender that decided: with it {name} is farthest from holding"
 
 
 def list_expectations(wish: Criteria) -> dict[str, str]:
@@ -85,36 +91,3 @@ def list_expectations(wish: Criteria) -> dict[str, str]:
             name, number = f"{stem}_{number}", number + 1
         found[name] = f"{one.term.text} {one.operator} {one.limit}"
     return found
-
-
-def _override(content: dict[str, Any], overrides: Overrides, queue_path: str) -> dict[str, Any]:
-    """Write overrides into the tables of a scenario."""
-    content = copy.deepcopy(content)
-    for path, value in overrides:
-        if path.split(".")[0] == QUEUE_ALIAS and queue_path:
-            path = path.replace(QUEUE_ALIAS, queue_path, 1)
-        *tables, last = path.split(".")
-        place = content
-        for name in tables:
-            inner = place.get(name)
-            place[name] = inner if isinstance(inner, dict) else {}
-            place = place[name]
-        place[last] = _read_value(value)
-    return content
-
-
-def _read_value(text: str) -> Any:
-    """Read a value as TOML; plain words are text without quotes."""
-    try:
-        return parse_toml(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def _is_same(request: Request, content: Mapping[str, Any], resolved: Mapping[str, Any]) -> bool:
-    """Say whether tables make the scenario that was run."""
-    try:
-        own = read_scenario(content, FileAccess(allowed=request.allowed)).load().resolved
-    except InputError:
-        return False
-    return json.dumps(own, sort_keys=True) == json.dumps(resolved, sort_keys=True)

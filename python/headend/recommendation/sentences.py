@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from headend.analysis.criteria import Condition, Criteria
+from headend.analysis.estimate import format_distance
 from headend.analysis.grading import Grade
 from headend.analysis.measures import MeasureValues
 from headend.analysis.ranking import Choice, Feasibility
@@ -292,12 +293,8 @@ def _describe_misses(decision: Decision, setting: int, *, is_short: bool = False
             continue
         by = ""
         if miss > 0 and not is_short:
-            kind = decision.terms[term.text].info.kind
-            if len(term.measures) > 1:
-                kind = "number"
-            size = format_quantity(float(f"{miss:.3g}"), kind)
-            if kind == "ratio":
-                size = f"{miss * 100:.3g} percentage points"
+            measured = decision.terms[term.text]
+            size = format_distance(miss, measured.estimates[setting], measured.info.kind)
             by = f"; it misses that by {size}"
         value = _write_value(decision, term.text, setting)
         value += name_source(decision, term.text, setting)

@@ -1,7 +1,9 @@
 """Every quantity with the sender with which it is worst: what a setting can be relied on for.
 
 A condition must hold with each sender, so that a setting is judged by the one with which it is
-farthest from holding. All else is of the sender with which its mean is worst.
+farthest from holding: of senders with which it holds, or is undecided, by the bad end of the
+interval, and of those with which it fails, by the mean. All else is of the sender with which its
+mean is worst.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from headend.analysis.criteria import Criteria, Term
 from headend.analysis.measures import MeasureValues, measure_terms
-from headend.analysis.ranking import Feasibility, judge
+from headend.analysis.ranking import Feasibility, find_bad_end, judge
 from headend.recommendation.sender import Sender
 
 if TYPE_CHECKING:
@@ -106,12 +108,15 @@ def _find_rising(term: Term, wishes: Sequence[Criteria], measured: MeasureValues
 def _weigh(
     term: Term, measured: MeasureValues, setting: int, wish: Criteria, rising: bool
 ) -> tuple[int, bool, float]:
-    """Weigh how bad a term is with a sender: its worst standing, then its mean; none is worst."""
+    """Weigh how bad a term is with a sender: its worst standing, then its value; none is worst."""
     standings = [
-        _ORDER.index(judge(one, measured, setting))
-        for one in wish.constraints
-        if one.term.text == term.text
+        judge(one, measured, setting) for one in wish.constraints if one.term.text == term.text
     ]
+    standing = max(standings, key=_ORDER.index, default=Feasibility.HOLDS)
     estimate = measured.estimates.get(setting)
-    mean = 0.0 if estimate is None else estimate.mean
-    return max(standings, default=0), estimate is None, -mean if rising else mean
+    if estimate is None:
+        return _ORDER.index(standing), True, 0.0
+    value = estimate.mean
+    if standings and standing is not Feasibility.FAILS:
+        value = find_bad_end(estimate, higher_is_better=rising)
+    return _ORDER.index(standing), False, -value if rising else value

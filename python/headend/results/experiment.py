@@ -203,19 +203,31 @@ def open_experiment(
     make_folder(folder / POINT_FOLDER)
 
 
-def read_experiment(folder: Path, kind: str) -> tuple[dict[str, Any], pl.DataFrame]:
-    """Read manifest and table of an experiment that was run to its end.
+def read_experiment(
+    folder: Path, kind: str, *, is_partial_read: bool = False
+) -> tuple[dict[str, Any], pl.DataFrame]:
+    """Read manifest and table of an experiment.
+
+    Parameters
+    ----------
+    folder
+        Of its results.
+    kind
+        What it must be, such as ``sweep``.
+    is_partial_read
+        Whether one that was stopped is read too, if it has a finished point.
 
     Raises
     ------
     InputError
-        When it was not, when it is of another kind or damaged, or when an older headend wrote it.
+        When it was not run to its end, when it is of another kind or damaged, or when an older
+        headend wrote it.
     """
     manifest = read_manifest(folder)
     found = manifest.get("kind", "run")
     if found != kind:
         raise InputError(f"{folder}: expected the results of a {kind}, found those of a {found}")
-    if not manifest.get("complete", False):
+    if not manifest.get("complete", False) and not (is_partial_read and manifest.get("points")):
         raise InputError(f"{folder}: the {kind} was not run to its end; run it again to go on")
     return manifest, read_table(folder, RESULTS)
 

@@ -1,8 +1,8 @@
 """Looks up headend's name for what other people call otherwise.
 
-Searched are the names that scenarios may use, shipped scenarios, studies, sweeps, commands and
-measures, then ``names.toml``, which holds other people's names with what headend has in their
-place, and the names and numbers of TLVs, then what is said of each.
+Searched are the names that scenarios may use, shipped scenarios, studies, sweeps, commands,
+measures and pages of the documentation, then ``names.toml``, which holds other people's names with
+what headend has in their place, and the names and numbers of TLVs, then what is said of each.
 """
 
 from __future__ import annotations
@@ -43,12 +43,16 @@ MOST_NAMED = 3
 #: many.
 _LETTERS_FOR_A_SLIP = 4
 
+#: What is said of something must have one in so many of the words that tell something.
+_FEWEST_OF = 3
+
 #: Words that tell nothing about what is looked for, where there are others.
 _FILLERS = frozenset(
     re.findall(
         r"\w+",
-        "a an and are at be by can do does for from how i in is it me my of on or our so the this"
-        " to too was we what when where which why with you your",
+        "a an and are as at be but by can could did do does for from get gets go goes has have how"
+        " i if in is it just me my of on or our should so than that the their them there they this"
+        " to too was we what when where which while who why will with would you your",
     )
 )
 
@@ -65,10 +69,12 @@ HOW = {
     "command": "headend {}",
     "measure": "{} in [expect]",
     "key": "{}",
+    "page": "{}",
 }
 
 #: How kinds are called where that is not their own word.
 KINDS = {"congestion": "congestion control", "system": "end system", "key": "key of a scenario"}
+KINDS["page"] = "page of the documentation"
 
 #: The kinds that :mod:`headend.engine.vocabulary` knows.
 _WRITTEN = ("queue", "congestion", "application", "system", "link")
@@ -94,9 +100,10 @@ class Finding:
         What headend calls it.
     kind
         What it is: ``queue``, ``congestion control``, ``application``, ``end system``, ``link``,
-        ``scenario``, ``study``, ``sweep``, ``command``, ``measure``, ``key of a scenario`` or
-        ``TLV of a modem's file``. ``term`` is a remark on the word that was asked for, and
-        ``not in headend`` the remark that there is no such thing, with what comes nearest.
+        ``scenario``, ``study``, ``sweep``, ``command``, ``measure``, ``key of a scenario``,
+        ``page of the documentation`` or ``TLV of a modem's file``. ``term`` is a remark on the word
+        that was asked for, and ``not in headend`` the remark that there is no such thing, with what
+        comes nearest.
     what
         What is said of it, in a sentence.
     how
@@ -386,9 +393,13 @@ def _search(words: Sequence[str]) -> Iterator[tuple[int, Finding]]:
     if is_foreign:
         yield from ((1, finding) for finding in _follow(entries[query], query))
     else:
-        held = {entry: name for name, entry in entries.items() if _holds(words, name.split())}
+        weighed = {name: _weigh_name(words, name.split()) for name in entries}
+        held: dict[Entry, str] = {}
+        for name, weight in weighed.items():
+            if weight[0] and weight > weighed.get(held.get(entries[name], ""), (0, False)):
+                held[entries[name]] = name
         # What holds more of the words tells more.
-        for entry, name in sorted(held.items(), key=lambda item: -len(item[1].split())):
+        for entry, name in sorted(held.items(), key=lambda item: weighed[item[1]], reverse=True):
             yield from ((3, finding) for finding in _follow(entry, name))
     yield from _search_tlvs(query)
     telling = [word for word in words if word not in _FILLERS] or words
@@ -402,7 +413,7 @@ def _search(words: Sequence[str]) -> Iterator[tuple[int, Finding]]:
         count = sum(any(_fits(word, other) for other in text) for word in telling)
         if count == len(telling):
             yield 4, finding
-        elif count and not is_foreign:
+        elif count * _FEWEST_OF >= len(telling) and not is_foreign:
             yield 5 + len(telling) - count, finding
 
 
@@ -426,11 +437,43 @@ def _search_tlvs(query: str) -> Iterator[tuple[int, Finding]]:
             yield rank, Finding(f"{entry.number} {entry.name}", TLV, entry.about, how)
 
 
-def _holds(words: Sequence[str], name: Sequence[str]) -> bool:
-    """Say whether a query of several words holds others' name whole, or begins it."""
+def _weigh_name(words: Sequence[str], name: Sequence[str]) -> tuple[int, bool]:
+    """Weigh how much of others' name a query holds: how many words, and whether as they stand.
+
+    A name of several words that tell something is also held where they are anywhere in the query,
+    in whatever order and number. Nothing is held where the query lacks a word, unless it begins the
+    name.
+
+    Examples
+    --------
+    >>> _weigh_name(["my", "wifi", "is", "slow"], ["slow", "wifi"])
+    (2, False)
+    >>> _weigh_name(["pings", "rise", "with", "uploads"], ["ping", "upload"])
+    (2, False)
+    >>> _weigh_name(["zoom", "calls"], ["zoom"]), _weigh_name(["slow"], ["slow", "wifi"])
+    ((1, True), (2, True))
+    """
     size = len(name)
     inside = any(list(words[at : at + size]) == list(name) for at in range(len(words) - size + 1))
-    return inside or (len("".join(words)) > 2 and list(name[: len(words)]) == list(words))
+    if inside or (len("".join(words)) > 2 and list(name[: len(words)]) == list(words)):
+        return size, True
+    telling = {_stem(word) for word in name if word not in _FILLERS}
+    if len(telling) > 1 and telling <= {_stem(word) for word in words}:
+        return len(telling), False
+    return 0, False
+
+
+def _stem(word: str) -> str:
+    """Give a word without the ending of a plural or of a verb.
+
+    Examples
+    --------
+    >>> _stem("uploads"), _stem("uploading"), _stem("loss"), _stem("ping")
+    ('upload', 'upload', 'loss', 'ping')
+    """
+    if len(word) > 5 and word.endswith("ing"):
+        return word[:-3]
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
 def _fits(word: str, other: str) -> bool:
@@ -493,6 +536,8 @@ def _list_kind(kind: str) -> Mapping[str, str]:
         return {name: _read_title(path) for name, path in list_sweeps().items()}
     if kind == "command":
         return COMMANDS
+    if kind == "page":
+        return {path: f"{title.rstrip('.')}." for path, title in _read_file()["pages"].items()}
     from headend.engine import description
 
     measures = description.describe().measures.values()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -129,17 +129,25 @@ def _name_sweep(name: str, scenarios: Sequence[str]) -> str:
     return f'"{name}" over {over}' if over else f'"{name}"'
 
 
-def load_sweep(folder: str | Path) -> SweepResult:
-    """Read the results of a sweep that was run to its end.
+def load_sweep(folder: str | Path, *, is_partial_read: bool = False) -> SweepResult:
+    """Read the results of a sweep.
+
+    Parameters
+    ----------
+    folder
+        Of the results.
+    is_partial_read
+        Whether a sweep that was stopped is read too, as far as it was run; its notes then begin
+        with how far that is.
 
     Raises
     ------
     InputError
-        When it was not, when it is damaged, or when an older headend wrote it; then running it
-        again mends that.
+        When it was not run to its end, when it is damaged, or when an older headend wrote it; then
+        running it again mends that.
     """
     folder = Path(folder)
-    manifest, table = read_experiment(folder, SweepResult.kind)
+    manifest, table = read_experiment(folder, SweepResult.kind, is_partial_read=is_partial_read)
     try:
         sweep = Sweep(
             name=manifest["name"],
@@ -157,7 +165,22 @@ def load_sweep(folder: str | Path) -> SweepResult:
     if sweep.compare and sweep.compare not in sweep.design.names:
         raise InputError(f'{folder / MANIFEST}: damaged: no axis is called "{sweep.compare}"')
     check_fit(sweep.design, table, folder)
-    return SweepResult(sweep, table=table, complete=True, folder=folder, notes=notes, points=points)
+    complete = bool(manifest["complete"])
+    result = SweepResult(
+        sweep, table=table, complete=complete, folder=folder, notes=notes, points=points
+    )
+    if complete:
+        return result
+    return replace(result, notes=(_describe_partial(result), *notes))
+
+
+def _describe_partial(result: SweepResult) -> str:
+    """Say how far a sweep was run that was stopped, and how it goes on."""
+    done, total = result.count_done(), result.design.count_points()
+    return (
+        f"The sweep was stopped: {done} of {total} points have a result. Run it again, with the"
+        " same folder, and the others are run; these are kept."
+    )
 
 
 def _read_design(manifest: Mapping[str, Any]) -> Design:

@@ -79,13 +79,14 @@ def tabulate_flows(parties: Sequence[FlowGroup]) -> Table:
 
 
 def write_grade(finding: FlowQuality) -> Cell:
-    """Write the grade of a flow; nothing where it has none."""
-    return Cell(grade=finding.grade, word="" if finding.grade is Grade.NONE else finding.grade)
+    """Write the grade of a flow in the word for it; nothing where it has none."""
+    return Cell(grade=finding.grade, word=finding.word)
 
 
 def write_grades(party: FlowGroup) -> Cell:
-    """Write how many members have each grade."""
-    return Cell(counts=tuple((f"{count} {grade}", grade) for grade, count in party.grades.items()))
+    """Write of how many members each word is said."""
+    found = party.words.items()
+    return Cell(counts=tuple((f"{count} {word}", grade) for word, (count, grade) in found))
 
 
 def _explain_flows(findings: Sequence[FlowQuality]) -> str:

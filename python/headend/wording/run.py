@@ -10,7 +10,6 @@ from headend.analysis.diagnosis import diagnose, find_nothing, find_reservations
 from headend.analysis.facts import Action, Diagnosis, Remedy
 from headend.analysis.flow_groups import FlowGroup
 from headend.analysis.grading import Grade
-from headend.analysis.quality import FlowQuality
 from headend.analysis.queue_state import QueueState
 from headend.analysis.street import Home, gather_homes, name_homes
 from headend.analysis.trials import choose_trial, read_trials
@@ -293,16 +292,14 @@ def _write_fate(group: FlowGroup) -> Cell:
     if not group.grades:
         together = f"{rate(group.goodput_bps)} together"
         return Cell(together, note=_write_range(group))
-    counts = _count_by_grade(group.findings)
+    counts = _count_by_word(group)
     middle = f"{worst.flow}; {group.middle.number} in the middle"
     return Cell(f"worst {worst.number}", worst.grade, counts, middle)
 
 
-def _count_by_grade(findings: Sequence[FlowQuality]) -> str:
-    """Count the members of a group by grade: ``12 good, 4 poor, 4 bad``."""
-    order = (Grade.GOOD, Grade.FAIR, Grade.POOR, Grade.BAD)
-    counts = [(sum(finding.grade is grade for finding in findings), grade) for grade in order]
-    return ", ".join(f"{count} {grade}" for count, grade in counts if count)
+def _count_by_word(group: FlowGroup) -> str:
+    """Count the members of a group by the word for how they fare: ``12 good, 4 poor, 4 bad``."""
+    return ", ".join(f"{count} {word}" for word, (count, _) in reversed(group.words.items()))
 
 
 def explain_numbers(groups: Sequence[FlowGroup]) -> str:

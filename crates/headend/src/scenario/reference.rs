@@ -1,7 +1,7 @@
 //! What can be written in a scenario, as a JSON Schema and as a reference page. Both are made from
 //! the doc comments of the tables.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
 use schemars::generate::SchemaSettings;
@@ -20,17 +20,48 @@ pub fn reference() -> String {
     let definitions = schema["$defs"]
         .as_object()
         .expect("the schema has definitions");
-    let mut page = Page {
-        definitions,
-        sections: BTreeMap::new(),
-        waiting: VecDeque::new(),
-        text: PREFACE.to_owned(),
-    };
-    page.write_keys("", &schema);
-    while let Some((path, node)) = page.waiting.pop_front() {
-        page.write_section(&path, node);
+    // Headings are chosen by where tables stand, and that is named by the headings.
+    let first = Page::write(&schema, definitions, Headings::new(), &Places::new());
+    let headings = choose_headings(&first.places);
+    let second = Page::write(&schema, definitions, headings.clone(), &Places::new());
+    Page::write(&schema, definitions, headings, &second.places).text
+}
+
+/// The heading of each definition that does not stand under the path where it is met first.
+type Headings<'a> = BTreeMap<&'a str, String>;
+
+/// The paths at which each definition stands, in the order of the page.
+type Places<'a> = BTreeMap<&'a str, Vec<String>>;
+
+/// A table that stands in several parts of a scenario, such as in links and in the router, is
+/// described under the key that most places have for it, such as `queue`; all others are described
+/// where they are met first.
+fn choose_headings<'a>(places: &Places<'a>) -> Headings<'a> {
+    let mut headings = Headings::new();
+    for (name, paths) in places {
+        let parts: BTreeSet<_> = paths.iter().map(|path| part(path)).collect();
+        let keys: Vec<_> = paths.iter().map(|path| last_key(path)).collect();
+        let count = |key: &&str| keys.iter().filter(|other| *other == key).count();
+        // Of keys that are as common, the first of the page.
+        let common = keys.iter().rev().copied().max_by_key(count);
+        if let Some(key) = common.filter(|_| parts.len() > 1)
+            && !headings.values().any(|taken| taken == key)
+        {
+            headings.insert(*name, key.to_owned());
+        }
     }
-    page.text
+    headings
+}
+
+/// The part of a scenario that a path is in: its first key.
+fn part(path: &str) -> &str {
+    path.split('.').next().unwrap_or(path)
+}
+
+/// The last key of a path; `NAME` is a part of it.
+fn last_key(path: &str) -> &str {
+    let key = path.strip_suffix(".NAME").unwrap_or(path);
+    &path[key.rfind('.').map_or(0, |dot| dot + 1)..]
 }
 
 const PREFACE: &str = "\
@@ -61,16 +92,48 @@ fn schema_value() -> Value {
 /// The page while it is being written, breadth first.
 struct Page<'a> {
     definitions: &'a Map<String, Value>,
-    /// Path of the section of each definition that has one.
+    headings: Headings<'a>,
+    /// Heading of the section of each definition that has one.
     sections: BTreeMap<&'a str, String>,
+    /// Where the definitions that were met stand.
+    places: Places<'a>,
     /// Sections still to be written.
-    waiting: VecDeque<(String, &'a Value)>,
+    waiting: VecDeque<(&'a str, String)>,
     text: String,
 }
 
 impl<'a> Page<'a> {
-    fn write_section(&mut self, path: &str, node: &'a Value) {
+    /// Writes the page. The places are those that a section under a shared heading lists.
+    fn write(
+        schema: &'a Value,
+        definitions: &'a Map<String, Value>,
+        headings: Headings<'a>,
+        places: &Places<'a>,
+    ) -> Self {
+        let mut page = Self {
+            definitions,
+            headings,
+            sections: BTreeMap::new(),
+            places: Places::new(),
+            waiting: VecDeque::new(),
+            text: PREFACE.to_owned(),
+        };
+        page.write_keys("", schema);
+        while let Some((name, path)) = page.waiting.pop_front() {
+            page.write_section(name, &path, places);
+        }
+        page
+    }
+
+    fn write_section(&mut self, name: &'a str, path: &str, places: &Places<'a>) {
+        let node = &self.definitions[name];
         let _ = write!(self.text, "\n## `{path}`\n\n{}\n\n", paragraphs(node));
+        if self.headings.contains_key(name)
+            && let Some(places) = places.get(name)
+        {
+            let places: Vec<_> = places.iter().map(|place| format!("`{place}`")).collect();
+            let _ = write!(self.text, "It stands at {}.\n\n", places.join(", "));
+        }
         if node.get("oneOf").is_some() {
             self.write_kinds(path, node);
         } else {
@@ -164,9 +227,13 @@ impl<'a> Page<'a> {
         {
             return names(node).join(", ");
         }
+        let places = self.places.entry(name).or_default();
+        places.push(path.to_owned());
         let section = self.sections.entry(name).or_insert_with(|| {
-            self.waiting.push_back((path.to_owned(), node));
-            path.to_owned()
+            let heading = self.headings.get(name);
+            let heading = heading.map_or_else(|| path.to_owned(), Clone::clone);
+            self.waiting.push_back((name, heading.clone()));
+            heading
         });
         format!("table [`{section}`](#{})", anchor(section))
     }
@@ -305,6 +372,75 @@ mod tests {
             links += 1;
         }
         assert!(links > 20, "{links}");
+    }
+
+    #[test]
+    fn no_two_sections_have_one_heading() {
+        let page = reference();
+        let mut seen = BTreeSet::new();
+        for heading in page.lines().filter_map(|line| line.strip_prefix("## ")) {
+            assert!(seen.insert(anchor(heading)), "{heading}");
+        }
+    }
+
+    #[test]
+    fn a_table_of_several_parts_is_described_under_its_own_key_and_says_where_it_stands() {
+        let page = reference();
+        let places = |heading: &str| {
+            let section = page
+                .split_once(&format!("\n## `{heading}`\n"))
+                .expect(heading)
+                .1;
+            let text = section.split("\n## ").next().expect("it has a text");
+            let line = text
+                .lines()
+                .find_map(|line| line.strip_prefix("It stands at "));
+            line.map(|line| line.trim_end_matches('.').replace('`', ""))
+        };
+        let queue = places("queue").expect("it stands at several places");
+        let queue: Vec<_> = queue.split(", ").collect();
+        for place in [
+            "router",
+            "router.queue",
+            "link.NAME.docsis.upstream.queue",
+            "link.NAME.point_to_point.up.queue",
+        ] {
+            assert!(queue.contains(&place), "{place}");
+        }
+        assert!(page.contains("\n## `queue.codel`\n"));
+        assert_eq!(
+            places("rtt").as_deref(),
+            Some("host.NAME.rtt, flow.NAME.rtt")
+        );
+        // What stands in one part only keeps its path.
+        assert_eq!(places("link.NAME.docsis.upstream.low_latency"), None);
+    }
+
+    #[test]
+    fn a_heading_is_the_key_of_most_places() {
+        let places: Places<'_> = [
+            (
+                "Queue",
+                vec!["router", "router.queue", "link.NAME.up.queue"],
+            ),
+            ("Own", vec!["link.NAME.up", "link.NAME.down"]),
+            (
+                "Flow",
+                vec![
+                    "link.NAME.flow.NAME",
+                    "class.NAME.flow.NAME",
+                    "class.create",
+                ],
+            ),
+        ]
+        .map(|(name, paths)| (name, paths.into_iter().map(str::to_owned).collect()))
+        .into();
+        let headings = choose_headings(&places);
+        let found: Vec<_> = headings
+            .iter()
+            .map(|(name, own)| (*name, own.as_str()))
+            .collect();
+        assert_eq!(found, [("Flow", "flow.NAME"), ("Queue", "queue")]);
     }
 
     #[test]

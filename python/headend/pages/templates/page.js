@@ -3,9 +3,9 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const themes = JSON.parse(document.getElementById("themes").textContent);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
-// Pixels: what counts as a narrow chart; heights of charts; what one letter takes, a legend's symbol, an axis with its title, the dots at the corner, and what stands above and below a plot.
+// Pixels: what counts as a narrow chart; heights of charts; what one letter takes, a legend's symbol, an axis with its title, the menu's button beside the chart, and what stands above and below a plot.
 const NARROW = 480, HEIGHT = { wide: 260, first: 300, narrow: 220, least: 170 };
-const LETTER = 6.5, SYMBOL = 30, AXIS = 64, DOTS = 24, BESIDES = 110;
+const LETTER = 6.5, SYMBOL = 30, AXIS = 64, DOTS = 32, BESIDES = 110;
 
 // A packed column is a list of values, runs of equal ones, or a block that is repeated.
 function unpackColumn(column) {
@@ -67,7 +67,7 @@ function specify(element) {
   const specification = structuredClone(data[element.dataset.chart]);
   for (const [name, packed] of Object.entries(specification.datasets ?? {})) specification.datasets[name] = unpackRows(packed);
   const share = specification.usermeta?.heightToWidth;
-  if (share) specification.height = Math.round(share * element.clientWidth);
+  if (share) specification.height = Math.round(share * (element.clientWidth - DOTS));
   specification.height ??= chooseHeight(element);
   fit(specification, element.clientWidth - AXIS - DOTS, specification.height);
   return specification;
