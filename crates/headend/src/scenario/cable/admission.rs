@@ -225,10 +225,10 @@ fn warn_of_rates(line: Line<'_>, modems: &Modems, direction: OneWay, warnings: &
             )),
             (None, None) => None,
         };
-        if let Some(warning) = warning {
-            if !warnings.contains(&warning) {
-                warnings.push(warning);
-            }
+        if let Some(warning) = warning
+            && !warnings.contains(&warning)
+        {
+            warnings.push(warning);
         }
     }
 }

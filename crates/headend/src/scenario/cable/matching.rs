@@ -142,10 +142,10 @@ fn check_flows(
             continue;
         }
         let passing = || passing(link, path, modems, changes, groups);
-        let advice = in_frames.or_else(|| missing(classifier, &passing(), hosts, groups));
+        let advice = in_frames.unwrap_or_else(|| missing(classifier, &passing(), hosts, groups));
         warnings.push(format!(
-            "{path}: no packet of this scenario's flows matches, so nothing is classified by it{}",
-            advice.unwrap_or_default()
+            "{path}: no packet of this scenario's flows matches, so nothing is classified by it\
+             {advice}"
         ));
     }
     Ok(())
@@ -207,9 +207,9 @@ fn missing(
     passing: &[Seen],
     hosts: &BTreeMap<String, HostPlan>,
     groups: &[GroupPlan],
-) -> Option<String> {
+) -> String {
     if passing.is_empty() {
-        return Some("; no flow passes there".to_owned());
+        return "; no flow passes there".to_owned();
     }
     let unmet: Vec<String> = (conditions(classifier).into_iter())
         .filter(|(_, alone)| {
@@ -220,28 +220,24 @@ fn missing(
         .collect();
     let is_of = |keys: &[&str]| unmet.iter().all(|key| keys.contains(&key.as_str()));
     if unmet.is_empty() {
-        return Some(
-            "; its conditions hold for some packets each, but for none at once".to_owned(),
-        );
+        return "; its conditions hold for some packets each, but for none at once".to_owned();
     }
     if is_of(&["source_mac", "destination_mac"]) {
         let advice =
             "; hosts are the source of frames upstream and the destination of frames downstream";
-        return Some(advice.to_owned());
+        return advice.to_owned();
     }
     if is_of(&["dscp", "tos"])
         && let Some(dscp) = only_dscp(classifier)
         && groups.iter().all(|group| group.dscp != dscp)
     {
-        return Some(format!(
-            "; no flow has its DSCP: try `--set flow.NAME.dscp={dscp}`"
-        ));
+        return format!("; no flow has its DSCP: try `--set flow.NAME.dscp={dscp}`");
     }
     let named: Vec<String> = unmet.iter().map(|key| name_condition(key)).collect();
-    Some(format!(
+    format!(
         "; no packet that passes there has its {}",
         named.join(", nor its ")
-    ))
+    )
 }
 
 /// A key of a classifier in a sentence.
