@@ -9,7 +9,7 @@ import pytest
 
 import headend
 from headend.analysis.bottleneck import find_bottleneck
-from headend.analysis.causes import DelaySource, list_flow_causes
+from headend.analysis.causes import DelaySource, find_causes, list_flow_causes
 from headend.analysis.queues import FULL, OWN_RATE
 from headend.analysis.routes import list_queues, read_path
 from headend.analysis.transfer_limits import find_transfer_limits
@@ -170,3 +170,31 @@ def test_a_line_below_the_cell_limits_what_waits_in_it() -> None:
         for limit in find_transfer_limits(run_home("2 Mbit/s"))
     }
     assert lines["upload"] == "cable.up"
+
+
+def test_who_waits_for_a_cell_has_one_cause_in_both_directions() -> None:
+    stations: dict[str, dict[str, str]] = {name: {} for name in ("kids", "me", "you")}
+    camera = {"cbr": {"rate": "80 kbit/s", "size": "200 B"}}
+    hosts = {name: {"via": [f"wifi.{name}", "fibre"]} for name in stations}
+    bulk = {"application": "bulk", "rtt": "30 ms"}
+    result = headend.run(
+        {
+            "duration": "20 s",
+            "warmup": "5 s",
+            "link": {
+                "wifi": {"dot11b": {"station": stations}},
+                "fibre": {"point_to_point": {way: {"rate": "1 Gbit/s"} for way in ("up", "down")}},
+            },
+            "host": hosts,
+            "flow": {
+                "backup": {**bulk, "host": "you", "direction": "up"},
+                "download": {**bulk, "host": "kids", "direction": "down"},
+                "ping": {"host": "me", "application": "ping"},
+                "camera": {"host": "you", "application": camera, "direction": "up"},
+            },
+        }
+    )
+    waits = {cause.queue for _, cause in list_flow_causes(result) if cause}
+    assert waits == {"wifi.down", "wifi.you.up"}
+    (group,) = find_causes(result).groups
+    assert (group.source, group.link, group.direction) == (DelaySource.CHANNEL, "wifi", "")

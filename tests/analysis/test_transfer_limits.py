@@ -59,9 +59,8 @@ def test_controls_are_compared_on_one_line_only() -> None:
 
 
 def test_both_queues_of_an_aggregate_are_one_line() -> None:
-    prague = {"application": "bulk", "direction": "up", "rtt": "10 ms"}
-    cubic = dict(prague)
-    prague["tcp"] = {"congestion": "prague"}
+    cubic = {"application": "bulk", "direction": "up", "rtt": "10 ms"}
+    prague = {**cubic, "tcp": {"congestion": "prague"}}
     docsis = {"preset": "docsis31", "upstream": {"rate": "20 Mbit/s", "low_latency": "on"}}
     result = headend.run(
         {

@@ -61,7 +61,10 @@ class DelayCause:
 
 @dataclass(frozen=True)
 class CauseGroup:
-    """The suffering flows with one cause: the same source, link and direction."""
+    """The suffering flows with one cause: the same source, link and direction.
+
+    Those that wait for the channel of a cell have no direction.
+    """
 
     source: DelaySource
     link: str
@@ -109,9 +112,12 @@ def find_causes(result: Record) -> Causes:
     findings = [home.worst for home in homes] if homes else judge_flows(result)
     found = _find_each(result, findings)
     groups: dict[tuple[DelaySource, str, str], list[DelayCause]] = {}
+    cells = {state.link for state in gather_channels(result) if state.is_cell}
     for _, cause in found:
         if cause:
-            key = (cause.source, cause.link, cause.direction)
+            # Both directions of a cell share its channel.
+            is_shared = cause.source is DelaySource.CHANNEL and cause.link in cells
+            key = (cause.source, cause.link, "" if is_shared else cause.direction)
             groups.setdefault(key, []).append(cause)
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
     explained = sum(map(len, groups.values()))
