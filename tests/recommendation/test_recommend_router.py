@@ -19,7 +19,7 @@ from headend.recommendation.sentences import describe_tier
 from headend.recommendation.tier import Tier
 from headend.recommendation.writing import list_tlvs
 
-SHORT = {"duration": "16 s", "warmup": "4 s"}
+SHORT = {"duration": "36 s", "warmup": "6 s"}
 
 TIER = Tier("10 Mbit/s", 10e6, 100e6, {"preset": "docsis31", "upstream": {}, "downstream": {}})
 

@@ -60,8 +60,11 @@ _SLOTS = {
     Feature.BUFFER_CONTROL: 0,
     Feature.AQM: 1,
     Feature.LOW_LATENCY: 2,
+    Feature.ROUTER: 3,
+    Feature.ROUTER_AND_AQM: 4,
 }
-_SHAPES = dict(zip(_SLOTS, (SHAPES[5], *SHAPES[3:5], *SHAPES[:3]), strict=True))
+_ROUTERS = ("triangle-right", "triangle-left")
+_SHAPES = dict(zip(_SLOTS, (SHAPES[5], *SHAPES[3:5], *SHAPES[:3], *_ROUTERS), strict=True))
 
 #: Of the length of an axis, so much is left beyond the values at each end.
 ROOM = 0.04

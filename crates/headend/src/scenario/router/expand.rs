@@ -205,16 +205,15 @@ fn give_home(raw: &mut Raw, line: &str) {
 
 /// Adds the program that sets the rates, on a host of its own behind the router's queues.
 fn add_autorate(raw: &mut Raw, config: Config, line: &str) -> Result<(), ScenarioError> {
+    if raw.flow.contains_key(AUTORATE) {
+        let path = format!("flow.{AUTORATE}");
+        let why = "router.autorate has a flow of this name; expected another name";
+        return Err(ScenarioError::invalid(path, why));
+    }
     let host = add_host(raw, AUTORATE, line);
     let flow = Flow::new(ApplicationConfig::Autorate(config), host);
-    match raw.flow.insert(AUTORATE.to_owned(), flow) {
-        None => Ok(()),
-        Some(_) => {
-            let path = format!("flow.{AUTORATE}");
-            let why = "router.autorate has a flow of this name; expected another name";
-            Err(ScenarioError::invalid(path, why))
-        }
-    }
+    raw.flow.insert(AUTORATE.to_owned(), flow);
+    Ok(())
 }
 
 /// Adds a host behind the router; its name begins with this.

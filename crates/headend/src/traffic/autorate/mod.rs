@@ -213,14 +213,8 @@ impl Autorate {
 
     /// A reply has come back, which took so long on its way down.
     fn hear(&mut self, number: u64, down: Duration, cx: &mut AppContext<'_>) {
-        while self
-            .up
-            .front()
-            .is_some_and(|&(earlier, _)| earlier < number)
-        {
-            self.up.pop_front();
-        }
-        let Some((_, up)) = self.up.pop_front_if(|&mut (own, _)| own == number) else {
+        self.up.retain(|&(own, _)| own >= number);
+        let Some(&(_, up)) = self.up.front().filter(|&&(own, _)| own == number) else {
             return;
         };
         let half = Duration::from_nanos((up + down).as_nanos() / 2);

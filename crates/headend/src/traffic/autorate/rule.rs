@@ -242,7 +242,7 @@ mod tests {
         // 30 ms and a packet of 0.6 ms.
         scene.probe(2, 40, 0.1);
         let after = scene.probe(2, 40, 0.9);
-        assert!(after == before, "the load is read with the fourth probe");
+        check(after, before);
         let after = scene.probe(1, 40, 0.9) / before;
         let expected = 1.0 + 0.04 * (30.6 - 20.0) / (30.6 - 10.0);
         assert!((after - expected).abs() < 5e-4, "{after} for {expected}");
