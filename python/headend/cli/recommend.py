@@ -244,8 +244,8 @@ def recommend(
         print_recommendation,
         print_troubles,
     )
-    from headend.recommendation.candidate import Feature
     from headend.recommendation.page import write_recommendation, write_recommendation_page
+    from headend.recommendation.reading import list_wanted
     from headend.recommendation.result import choose_recommendation_folder, load_recommendation
     from headend.results.experiment import TABLES
 
@@ -268,8 +268,7 @@ def recommend(
             result = result.judge_again(asked["expect"], asked["prefer"] or "")
         request = result.request
     else:
-        if router:
-            asked["may_set"] = (*asked["may_set"], str(Feature.ROUTER))
+        asked["may_set"] = list_wanted(asked["may_set"], router=router)
         request = _read_request(sources, seeds, settings, asked)
         folder = outputs.out or choose_recommendation_folder(request.name)
     if write:

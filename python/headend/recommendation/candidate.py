@@ -133,11 +133,20 @@ class Candidate:
         return replace(found, feature=Feature.DELIVERED) if is_delivered else found
 
 
-def list_candidates(tier: Tier, features: Sequence[Feature]) -> list[Candidate]:
+def list_candidates(
+    tier: Tier, features: Sequence[Feature], *, varies: bool = False
+) -> list[Candidate]:
     """List the candidates of a tier.
 
     The order is that of preference between candidates that are as good: the one that leaves the
     modem as it is comes first, then those with fewer settings.
+
+    Parameters
+    ----------
+    tier, features
+        Of whom, and what may be set.
+    varies
+        Whether the line's rate varies.
     """
     limits = dict.fromkeys(round_size(tier.upstream * limit / 8) for limit in LIMITS)
     aqm = [
@@ -167,7 +176,7 @@ def list_candidates(tier: Tier, features: Sequence[Feature]) -> list[Candidate]:
             tried.append(own)
     compared = _list_baselines(tier, has_pie=Feature.AQM in features)
     if Feature.ROUTER in features:
-        tried += _list_routers(tier)
+        tried += _list_routers(tier, list_routers(varies=varies))
         # What the operator could do in place of it.
         compared += [
             replace(own, is_settable=False)
@@ -179,31 +188,37 @@ def list_candidates(tier: Tier, features: Sequence[Feature]) -> list[Candidate]:
         return [*tried, *compared]
     # Whoever sets a router alone leaves the modem as it is, and has a reason to set something.
     can_stay = any(own in features for own in OF_MODEM)
-    today = Candidate("as it is", Feature.TODAY, *_find_today(tier), is_settable=can_stay)
+    upstream, downstream = _find_today(tier)
+    today = Candidate("as it is", Feature.TODAY, upstream, downstream, is_settable=can_stay)
     return [today, *tried, *compared]
 
 
-def _find_today(tier: Tier) -> list[Mapping[str, Any]]:
-    """Give what the modem has today, by direction."""
-    return [(tier.today or {}).get(way, {}) for way in ("upstream", "downstream")]
+def _find_today(tier: Tier) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Give what the modem has today, upstream and downstream."""
+    today = tier.today or {}
+    return today.get("upstream", {}), today.get("downstream", {})
 
 
-def _list_routers(tier: Tier) -> list[Candidate]:
+def _list_routers(tier: Tier, routers: Sequence[Router]) -> list[Candidate]:
     """List a home's own routers: before the modem as it is today, or before one without AQM.
 
     Nobody at home can see whether a modem's AQM is on: where that is not known, a setting has to
     hold without it, and with it is there to compare with.
     """
     own = find_generation(tier.preset)
-    if tier.today is not None:
-        modem = _find_today(tier)
-    else:
-        modem = [{"queue": {"drop_tail": {"limit": own.buffer}}} if own.has_aqm else {}, {}]
+    upstream, downstream = _find_today(tier)
+    if tier.today is None and own.has_aqm:
+        upstream = {"queue": {"drop_tail": {"limit": own.buffer}}}
     alone = [
         Candidate(
-            router.label, Feature.ROUTER, *modem, is_settable=not router.is_edge, router=router
+            router.label,
+            Feature.ROUTER,
+            upstream,
+            downstream,
+            is_settable=not router.is_edge,
+            router=router,
         )
-        for router in list_routers()
+        for router in routers
     ]
     if tier.today is not None or not own.has_aqm:
         return alone

@@ -14,7 +14,7 @@ from headend.recommendation.candidate import Candidate
 from headend.recommendation.conditions import read_tier_wish
 from headend.recommendation.keeping import Kept, add_sums, keep
 from headend.recommendation.page import write_recommendation
-from headend.recommendation.reading import read_request
+from headend.recommendation.reading import list_wanted, read_request
 from headend.recommendation.request import Request
 from headend.recommendation.result import Recommendation, open_recommendation_folder
 from headend.recommendation.tier import Tier
@@ -48,6 +48,7 @@ def recommend(
     traffic: str | None = None,
     rtt: str | None = None,
     may_set: str | Sequence[str] = (),
+    router: bool = False,
     expect: str | Sequence[str] = (),
     prefer: str | None = None,
     senders: str | Sequence[str] = (),
@@ -81,8 +82,10 @@ def recommend(
         The round-trip time to the servers of pages and transfers: one time, ``"20 ms to 100 ms"``,
         or a city of CM-GL-Buffer, Appendix I, such as ``"boston"``.
     may_set
-        What may be set: ``"buffer-control"``, ``"aqm"`` and ``"low-latency"``; by default all of
-        it.
+        What may be set: ``"buffer-control"``, ``"aqm"``, ``"low-latency"`` and ``"router"``; by
+        default all but the last.
+    router
+        Recommend the home's own router, as ``may_set="router"`` does.
     expect
         What must hold, such as ``"call.mos.p5 >= 4.0"`` or ``"upload.goodput >= 80 %"`` of the
         line's rate; by default that each of the people is served well.
@@ -143,7 +146,7 @@ def recommend(
         preset=preset,
         traffic=traffic,
         rtt=rtt,
-        may_set=_list("may_set", may_set),
+        may_set=list_wanted(_list("may_set", may_set), router=router),
         expect=_list("expect", expect),
         prefer=prefer,
         senders=_list("senders", senders),

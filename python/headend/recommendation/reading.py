@@ -148,6 +148,11 @@ def read_request(
     return request
 
 
+def list_wanted(may_set: Sequence[str], *, router: bool) -> tuple[str, ...]:
+    """List what may be set, a router among it where it is asked for by its own option."""
+    return (*may_set, *([str(Feature.ROUTER)] if router else []))
+
+
 @dataclass(frozen=True)
 class _Options:
     """The options of a file of tiers; an option that is given replaces that of the file."""

@@ -81,7 +81,16 @@ class Request:
 
     def list_candidates(self, tier: Tier) -> list[Candidate]:
         """List what is tried for a tier."""
-        return list_candidates(tier, self.features)
+        return list_candidates(tier, self.features, varies=self._varies(tier))
+
+    def _varies(self, tier: Tier) -> bool:
+        """Say whether a tier's line has a rate that varies: a capacity in steps, or a trace."""
+        tables = (tier.link.get(way, {}).get("capacity") for way in ("upstream", "downstream"))
+        is_written = any(isinstance(own, Mapping) for own in tables)
+        varying = (
+            value for path, value in self.overrides if ".capacity" in path.partition("stream")[2]
+        )
+        return is_written or any("steps" in own or "trace" in own for own in varying)
 
     @property
     def uploads(self) -> tuple[str, ...]:

@@ -74,11 +74,16 @@ class Router:
         return up, down
 
 
-def list_routers() -> list[Router]:
-    """List the settings of a router that are tried, in the order of preference."""
+def list_routers(*, varies: bool) -> list[Router]:
+    """List the settings of a router that are tried, in the order of preference.
+
+    A rate that follows the delay is for a line that varies: on any other it finds out again and
+    again, by filling the line's queue, what is known.
+    """
     fixed = [Router(queue, share) for queue in ("cake", "fq_codel") for share in SHARES]
     edges = [Router("cake", share) for share in EDGES]
-    return [*fixed, Router("cake", SHARES[0], has_autorate=True), *edges]
+    following = [Router("cake", SHARES[0], has_autorate=True)] if varies else []
+    return [*fixed, *following, *edges]
 
 
 def advise_router(tier: Tier, router: Router) -> str:

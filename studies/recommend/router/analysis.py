@@ -26,7 +26,10 @@ def judge(points: pl.DataFrame) -> pl.DataFrame:
     rows = points.join(free, on=keys)
     holds = (pl.col("call") >= MOS) & (pl.col("ping") <= pl.col("free") + LONGER)
     return rows.group_by([*keys, "share"], maintain_order=True).agg(
-        holds=holds.all(), fails=(~holds).all(), ping=pl.col("ping").mean(), call=pl.col("call").min()
+        holds=holds.all(),
+        fails=(~holds).all(),
+        ping=pl.col("ping").mean(),
+        call=pl.col("call").min(),
     )
 
 
@@ -71,7 +74,8 @@ def check_edge(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     failed = rows.filter(pl.col("share") == limits["fails"])["fails"].all()
     edges = find_edges(points, limits["counts"])
     return ClaimResult(
-        _write_edges({own: edges[own] for own in limits["accesses"]}), decide(held and failed)
+        _write_edges({own: edges[own] for own in limits["accesses"] if own in edges}),
+        decide(held and failed),
     )
 
 
