@@ -11,11 +11,13 @@ headend counts IP bytes: headend's rates and sizes are the kernel's times 1500/1
 defaults that are not the RFC's are written out in `QUEUES`. Senders are the kernel's and headend's
 (`system = "linux"`), without ECN. HTB hands a packet on at the beginning of the time that it is
 given, headend's link at its end: the simulated way is shorter by that time. iperf3 begins all
-uploads together, and so do they here.
+uploads together, and so do they here. Cells of a home's router (CAKE, several hosts, ECN,
+downloads) and of policers are in `home_cells.py`.
 
-**What is held.** Goodput within 2 %, the median and the 95th percentile of the ping within 15 %.
-Drops agree where the real mean lies within the simulated seeds' least and most, or the simulated
-mean within the real ones'. The first 5 s of 20 do not count.
+**What is held.** Goodput within 2 %, that of each host where there are two, the median and the 95th
+percentile of the ping within 15 %. Drops and marks agree where the real mean lies within the
+simulated seeds' least and most, or the simulated mean within the real ones'; ACKs that a filter
+discards are drops. The first 5 s of 20 do not count.
 
 Needs Debian 12 on amd64, root, apt and qemu; without them it says so and ends. `--only TEXT`
 chooses cells that contain it, `--seeds N` is the number of runs of the kernel (those after the
@@ -38,8 +40,10 @@ from typing import Any
 
 import headend
 from emulation.line import PACKET
+from home_cells import HOME_CELLS, TOGETHER, HomeCell
+from virtual.flows import FlowsRun, read_flows
 from virtual.guest import KERNELS, GuestFailedError, find_missing, run_guest
-from virtual.uploads import COUNTED, Order, read_run
+from virtual.uploads import COUNTED, Order, Run, read_run
 
 TARGET = Path(__file__).parent.parent / "target" / "linux-qdiscs.json"
 
@@ -53,7 +57,7 @@ PING_PACKET = 84
 SEEDS = range(1, 11)
 
 #: How far a simulated figure may be from the real one, as a share of that.
-WITHIN = {"goodput": 0.02, "p50": 0.15, "p95": 0.15}
+WITHIN = {"goodput": 0.02, "second": 0.02, "p50": 0.15, "p95": 0.15}
 
 
 def scale(size: float) -> str:
@@ -239,12 +243,7 @@ class Cell:
 
     def write(self, seconds: int, settings: str) -> str:
         """Give headend's scenario; ``settings`` is what tc shows of the real queue discipline."""
-        return f"""format = 1
-title = "{self.name}"
-duration = "{seconds} s"
-warmup = "{START} s"
-bottleneck = "line.up"
-
+        return f"""{write_head(self.name, seconds)}
 [link.line.point_to_point]
 up.rate = "{round(self.rate * PACKET / COUNTED)} bit/s"
 up.queue.{KEYS[self.queue](self, settings)}
@@ -270,6 +269,28 @@ path.jitter = "100 us"
 """
 
 
+def write_head(name: str, seconds: int) -> str:
+    """Give the head of a scenario."""
+    return f"""format = 1
+title = "{name}"
+duration = "{seconds} s"
+warmup = "{START} s"
+bottleneck = "line.up"
+"""
+
+
+def write_scenario(cell: Cell | HomeCell, seconds: int, settings: str) -> str:
+    """Give headend's scenario of a cell; ``settings`` is what tc shows of the real queue."""
+    if isinstance(cell, Cell):
+        return cell.write(seconds, settings)
+    name, queue = cell.discipline, ""
+    if name in KEYS:
+        # Of a flow queue nothing but ECN depends on the cell.
+        queue = KEYS[name](Cell.read(f"1 Mbit/s 20 ms {name} 1 cubic"), settings)
+        queue = queue.replace("ecn = false", f"ecn = {str(cell.has_ecn).lower()}")
+    return f"{write_head(cell.name, seconds)}\n{cell.write_line(queue)}"
+
+
 @dataclass(frozen=True)
 class Measure:
     """A figure: its key, and how it is called and printed."""
@@ -281,13 +302,18 @@ class Measure:
 
 MEASURES = (
     Measure("goodput", "goodput Mbit/s", "{:.3f}"),
+    Measure("second", "second host's", "{:.2f}"),
     Measure("p50", "ping p50 ms", "{:.1f}"),
     Measure("p95", "ping p95 ms", "{:.1f}"),
     Measure("drops", "drops", "{:.0f}"),
+    Measure("marks", "marks", "{:.0f}"),
 )
 
+#: Measures that are counts, whose spread is told.
+COUNTS = ("drops", "marks")
+
 #: Of a printed column.
-WIDTH = 28
+WIDTH = 26
 
 Row = dict[str, float]
 
@@ -309,7 +335,8 @@ def main() -> None:
     print(f"{'Linux ' + arguments.kernel + ' / headend':<40}{titles}")
     TARGET.parent.mkdir(exist_ok=True)
     verdicts: list[bool] = []
-    for cells in group_cells(map(Cell.read, CELLS)):
+    groups: list[Sequence[Cell | HomeCell]] = [*group_cells(map(Cell.read, CELLS))]
+    for cells in [*groups, *group_home_cells()]:
         chosen = [cell for cell in cells if arguments.only in cell.name]
         if not chosen:
             continue
@@ -331,7 +358,13 @@ def main() -> None:
             verdicts.append(not found["differs"])
             print_row(cell, found)
             TARGET.write_text(json.dumps(report, indent=2) + "\n")
-    print(f"{sum(verdicts)} of {len(verdicts)} cells agree in all four")
+    print(f"{sum(verdicts)} of {len(verdicts)} cells agree in all")
+
+
+def group_home_cells() -> list[list[HomeCell]]:
+    """Give the cells of a home's router and of policers, those of each guest together."""
+    cells = list(map(HomeCell.read, HOME_CELLS))
+    return [cells[first : first + TOGETHER] for first in range(0, len(cells), TOGETHER)]
 
 
 def group_cells(cells: Iterable[Cell]) -> list[list[Cell]]:
@@ -343,44 +376,61 @@ def group_cells(cells: Iterable[Cell]) -> list[list[Cell]]:
     return [groups[number] for number in sorted(groups)]
 
 
-def measure_cell(cell: Cell, folders: Sequence[Path], seconds: int) -> dict[str, Any]:
+def measure_cell(cell: Cell | HomeCell, folders: Sequence[Path], seconds: int) -> dict[str, Any]:
     """Read a cell's real runs, simulate it, and say what differs."""
     name = cell.order(seconds).folder
-    real = [read_real(folder / name, cell.congestion, seconds) for folder in folders]
-    scenario = cell.write(seconds, (folders[0] / name / "settings").read_text())
+    real = [read_real(cell, folder / name, seconds) for folder in folders]
+    scenario = write_scenario(cell, seconds, (folders[0] / name / "settings").read_text())
     simulated = [read_simulated(scenario, seed) for seed in SEEDS]
-    differs = [own.name for own in MEASURES if not agrees(own.name, real, simulated)]
+    differs = [own for own in real[0] if not agrees(own, real, simulated)]
     return {"real": real, "simulated": simulated, "differs": differs}
 
 
-def read_real(folder: Path, congestion: str, seconds: int) -> Row:
+def read_real(cell: Cell | HomeCell, folder: Path, seconds: int) -> Row:
     """Take the figures of a run of the kernel."""
-    run = read_run(folder, PING, congestion)
+    run: Run | FlowsRun
+    if isinstance(cell, Cell):
+        run = read_run(folder, PING, cell.congestion)
+        goodputs = [run.find_goodput(START, seconds)]
+    else:
+        run = read_flows(folder, cell.order(seconds))
+        goodputs = run.find_goodputs(START, seconds)
     answered = [took for took in run.list_pings(START, seconds) if took is not None]
     early, late = run.take_sample(START), run.take_sample(seconds)
     return {
-        "goodput": run.find_goodput(START, seconds) / 1e6,
+        "goodput": sum(goodputs) / 1e6,
+        **({"second": goodputs[1] / 1e6} if len(goodputs) > 1 else {}),
         "p50": find_percentile(answered, 0.5),
         "p95": find_percentile(answered, 0.95),
         "drops": late.dropped - early.dropped,
+        "marks": late.marked - early.marked,
     }
 
 
 def read_simulated(scenario: str, seed: int) -> Row:
     """Run the scenario, and take the same figures."""
-    result = headend.run(tomllib.loads(scenario), seed=seed)
+    content = tomllib.loads(scenario)
+    result = headend.run(content, seed=seed)
     assert isinstance(result, headend.Result)
-    uploads = result.flows.filter(direction="up", application="bulk")
+    goodputs = [find_goodput(result, name) for name in content["flow"] if name != "ping"]
     queue = result.tables["queues"].filter(queue="line.up")
     discarded = [name for name in queue.columns if name.startswith("discarded_")]
     pings = result.samples.filter(flow="ping", measure="rtt")["value"]
     answered = [took / 1e6 for took in pings.drop_nans().drop_nulls().to_list()]
     return {
-        "goodput": sum(uploads["goodput_bps"].to_list()) / 1e6,
+        "goodput": sum(goodputs) / 1e6,
+        **({"second": goodputs[1] / 1e6} if len(goodputs) > 1 else {}),
         "p50": find_percentile(answered, 0.5),
         "p95": find_percentile(answered, 0.95),
         "drops": sum(int(queue[name][0]) for name in discarded),
+        "marks": int(queue["marked"][0]),
     }
+
+
+def find_goodput(result: headend.Result, name: str) -> float:
+    """Give what the members of a flow get together, bit/s."""
+    rows = result.flows.filter(application="bulk").rows(named=True)
+    return math.fsum(row["goodput_bps"] for row in rows if row["flow"].split(".")[0] == name)
 
 
 def find_percentile(values: Sequence[float], share: float) -> float:
@@ -397,13 +447,16 @@ def agrees(name: str, real: Sequence[Row], simulated: Sequence[Row]) -> bool:
     return min(other) <= fmean(own) <= max(other) or min(own) <= fmean(other) <= max(own)
 
 
-def print_row(cell: Cell, found: dict[str, Any]) -> None:
+def print_row(cell: Cell | HomeCell, found: dict[str, Any]) -> None:
     """Print a cell's row: real and simulated means, the spread of drops, and the verdict."""
     cells = []
     for measure in MEASURES:
+        if measure.name not in found["real"][0]:
+            cells.append(f"{'-':>{WIDTH}}")
+            continue
         own, other = ([row[measure.name] for row in found[kind]] for kind in ("real", "simulated"))
         texts = [measure.form.format(fmean(values)) for values in (own, other)]
-        if measure.name == "drops":
+        if measure.name in COUNTS:
             spreads = (f" ({min(v):.0f}-{max(v):.0f})" if len(v) > 1 else "" for v in (own, other))
             texts = [text + spread for text, spread in zip(texts, spreads, strict=True)]
         cells.append(f"{'/'.join(texts):>{WIDTH}}")

@@ -14,12 +14,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from virtual.flows import FlowsOrder
 from virtual.uploads import Order
 
 BENCHES = Path(__file__).parent.parent
 KERNEL_LAB = BENCHES / "kernel-lab" / "kernel-lab"
 LIBRARY = KERNEL_LAB.with_name("lib.sh")
-UPLOADS = Path(__file__).parent / "programs" / "uploads.sh"
+PROGRAMS = Path(__file__).parent / "programs"
+
+#: What each program of the guest is laid beside.
+BESIDE: dict[str, tuple[Path, ...]] = {"uploads.sh": (), "flows.sh": (PROGRAMS / "uploads.sh",)}
 
 #: Where packages, kernels and runs are kept; KERNEL_LAB_CACHE says otherwise.
 CACHE = BENCHES.parent / "target" / "kernel-lab"
@@ -59,13 +63,13 @@ def _read_release() -> list[str]:
     return file.read_text().splitlines() if file.exists() else []
 
 
-def run_guest(orders: Sequence[Order], *, kernel: str, seed: int) -> Path:
-    """Let a kernel run cells of `programs/uploads.sh`, one after another.
+def run_guest(orders: Sequence[Order | FlowsOrder], *, kernel: str, seed: int) -> Path:
+    """Let a kernel run cells of a program, one after another.
 
     Parameters
     ----------
     orders
-        What it is to do.
+        What it is to do; all of one program.
     kernel
         ``"6.1"`` or ``"6.12"``.
     seed
@@ -82,7 +86,10 @@ def run_guest(orders: Sequence[Order], *, kernel: str, seed: int) -> Path:
         If the guest ended with an exit code, or did not run at all.
     """
     text = "".join(f"{order.write()}\n" for order in orders)
-    parts = [kernel, str(seed), UPLOADS.read_text(), LIBRARY.read_text(), text]
+    program = PROGRAMS / orders[0].PROGRAM
+    beside = BESIDE[orders[0].PROGRAM]
+    parts = [kernel, str(seed), program.read_text(), LIBRARY.read_text(), text]
+    parts += [file.read_text() for file in beside]
     cache = Path(os.environ.get("KERNEL_LAB_CACHE", CACHE))
     name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
     out = cache / "runs" / name
@@ -94,7 +101,8 @@ def run_guest(orders: Sequence[Order], *, kernel: str, seed: int) -> Path:
     (work / "cells").write_text(text)
     words = [str(KERNEL_LAB), "--cache", str(cache), "run", "--quiet", "--kernel", kernel]
     words += ["--seed", str(seed), "--out", str(work), "--file", str(work / "cells")]
-    words += ["--limit", str(LIMIT), "--guest-limit", str(GUEST_LIMIT), str(UPLOADS)]
+    words += [word for file in beside for word in ("--file", str(file))]
+    words += ["--limit", str(LIMIT), "--guest-limit", str(GUEST_LIMIT), str(program)]
     ended = subprocess.run(words, capture_output=True, text=True, check=False)
     if ended.returncode:
         said = ended.stderr.strip().splitlines()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 #: Bytes that tc counts of a full packet: IP and the Ethernet header.
@@ -44,6 +44,9 @@ class Order:
     fine_s: int
     queue: str
 
+    #: The program that reads it, of `programs`.
+    PROGRAM = "uploads.sh"
+
     @property
     def folder(self) -> str:
         """The name of the cell's folder."""
@@ -57,12 +60,18 @@ class Order:
 
 @dataclass(frozen=True)
 class Sample:
-    """What the queue had counted at a time in s: packets sent and dropped, bytes sent."""
+    """What the queue had counted at a time in s.
+
+    Packets sent and dropped, and bytes sent; packets marked, and acknowledgements that a filter
+    discarded, where it shows them.
+    """
 
     time: float
     sent: int
     sent_bytes: int
     dropped: int
+    marked: int = 0
+    thinned: int = 0
 
 
 @dataclass(frozen=True)
@@ -98,7 +107,7 @@ class Run:
 
     def take_sample(self, time: float) -> Sample:
         """Give the sample nearest to a time."""
-        return min(self.samples, key=lambda sample: abs(sample.time - time))
+        return take_sample(self.samples, time)
 
     def find_first_loss(self) -> float | None:
         """Give the time of the first sample with a drop, if there is one."""
@@ -122,20 +131,10 @@ def read_run(folder: Path, ping_s: float, congestion: str) -> Run:
     ValueError
         If an upload failed; the message has what iperf3 said. If another congestion control sent.
     """
-    samples = list(_read_samples((folder / "samples").read_text()))
-    first = samples[0].time
-    began = next(sample.time for sample in samples if sample.sent_bytes > BEGUN)
-    samples = [
-        Sample(sample.time - began, sample.sent, sample.sent_bytes, sample.dropped)
-        for sample in samples
-    ]
-    answers = re.findall(r"icmp_seq=(\d+) .*time=([\d.]+) ms", (folder / "ping").read_text())
-    times = {int(number): float(took) for number, took in answers}
+    samples = read_samples((folder / "samples").read_text())
+    began = find_begin(samples)
     # The pings begin when the samples do.
-    pings = [
-        (first - began + (number - 1) * ping_s, times.get(number))
-        for number in range(1, max(times, default=0) + 1)
-    ]
+    pings = read_pings((folder / "ping").read_text(), samples[0].time - began, ping_s)
     document = json.loads((folder / "server.json").read_text())
     if "error" in document and not document["intervals"]:
         raise ValueError(f"{folder.name}: {document['error']}")
@@ -146,17 +145,56 @@ def read_run(folder: Path, ping_s: float, congestion: str) -> Run:
         (own["sum"]["start"], own["sum"]["end"], 8.0 * own["sum"]["bytes"])
         for own in document["intervals"]
     ]
-    return Run(samples, pings, received, _read_hystart((folder / "netstat").read_text()))
+    return Run(
+        shift(samples, began), pings, received, _read_hystart((folder / "netstat").read_text())
+    )
 
 
-def _read_samples(text: str) -> Iterator[Sample]:
-    """Read times and what tc said at them; the last of several disciplines is innermost."""
-    sent = re.compile(r"Sent (\d+) bytes (\d+) pkt \(dropped (\d+)")
+def read_samples(text: str) -> list[Sample]:
+    """Read times and what tc said at them; the last of several disciplines is innermost.
+
+    Marks and filtered acknowledgements are rows of CAKE, a number for each tin; of other
+    disciplines a word and a number.
+    """
+    sent = re.compile(r"Sent (\d+) bytes (\d+) pkts? \(dropped (\d+)")
+    found = []
     for part in re.split(r"^at ", text, flags=re.MULTILINE)[1:]:
-        found = sent.findall(part)
-        if found:
-            size, packets, dropped = map(int, found[-1])
-            yield Sample(float(part.split("\n", 1)[0]), packets, size, dropped)
+        if rows := sent.findall(part):
+            size, packets, dropped = map(int, rows[-1])
+            counted = [_add_row(part, word) for word in ("(?:ecn_mark|marks)", "ack_drop")]
+            found.append(Sample(float(part.split("\n", 1)[0]), packets, size, dropped, *counted))
+    return found
+
+
+def _add_row(text: str, word: str) -> int:
+    """Add up the numbers behind a word."""
+    rows = re.findall(rf"\b{word} +((?:\d+ *)+)", text)
+    return sum(int(number) for row in rows for number in row.split())
+
+
+def find_begin(samples: Sequence[Sample]) -> float:
+    """Give the time at which the connections had begun."""
+    return next(sample.time for sample in samples if sample.sent_bytes > BEGUN)
+
+
+def shift(samples: Sequence[Sample], began: float) -> list[Sample]:
+    """Count the times of samples from the beginning."""
+    return [replace(sample, time=sample.time - began) for sample in samples]
+
+
+def take_sample(samples: Sequence[Sample], time: float) -> Sample:
+    """Give the sample nearest to a time."""
+    return min(samples, key=lambda sample: abs(sample.time - time))
+
+
+def read_pings(text: str, first: float, ping_s: float) -> list[tuple[float, float | None]]:
+    """Read what ping printed: the time of each request, the first one's given, and what it took."""
+    answers = re.findall(r"icmp_seq=(\d+) .*time=([\d.]+) ms", text)
+    times = {int(number): float(took) for number, took in answers}
+    return [
+        (first + (number - 1) * ping_s, times.get(number))
+        for number in range(1, max(times, default=0) + 1)
+    ]
 
 
 def _read_hystart(text: str) -> tuple[int, int]:

@@ -239,9 +239,12 @@ impl Cake {
         self.order.charge(tin, bytes, now);
     }
 
-    /// Lets a tin without packets find its queues empty, as it does when the line is idle.
+    /// Lets a tin without packets find its queues empty, as it does when the line is idle. Until the
+    /// shaper's next packet is due, the line is not idle: a queue that is empty meanwhile keeps its
+    /// turn.
     fn come_to_rest(&mut self, tin: usize, line: &LineView<'_>, cx: &mut Context<'_>) {
-        if self.tins[tin].depth().packets == 0 {
+        let is_idle = self.pacer.as_ref().is_none_or(|own| own.is_due(cx.now));
+        if is_idle && self.tins[tin].depth().packets == 0 {
             let none = self.tins[tin].dequeue(line, cx, |_| {});
             debug_assert!(none.is_none(), "no packet waits");
         }
@@ -719,6 +722,40 @@ mod tests {
         );
         assert_eq!(scene.cake.depth().packets, 2);
         assert_eq!(scene.cake.memory, 2 * 768);
+    }
+
+    /// A Linux 6.12 with 1 Mbit/s full of acknowledgements of 66 B as it counts: a ping beside them
+    /// waits for 0.6 ms at the 95th percentile, which is the packet on the wire.
+    #[test]
+    fn a_flow_with_one_packet_at_a_time_keeps_nobody_waiting_for_its_quantum() {
+        let mut scene = Scene::new(&Config {
+            ack_filter: AckFilter::Aggressive,
+            ..besteffort(1_000_000)
+        });
+        let [acks, sparse] = [scene.bench.flow(0), scene.bench.flow(0)];
+        let mut longest = Duration::ZERO;
+        for tick in 1..100_000 {
+            scene.bench.now = at(tick * 10_000);
+            if tick % 24 == 0 {
+                let mut packet = scene.bench.packet(acks, 52);
+                (packet.payload, packet.flags, packet.ack) = (0, Flags::ACK, tick);
+                scene.cake.enqueue(packet, &LINE, &mut scene.bench.cx());
+            }
+            if tick % 5003 == 0 {
+                let packet = scene.bench.packet(sparse, 84);
+                scene.cake.enqueue(packet, &LINE, &mut scene.bench.cx());
+            }
+            if let Some(packet) = scene.cake.dequeue(&LINE, &mut scene.bench.cx()) {
+                if packet.flow == sparse {
+                    longest = longest.max(scene.bench.now - packet.enqueued_at);
+                }
+                scene.bench.end(packet);
+            }
+        }
+        assert!(
+            longest > Duration::ZERO && longest < micros(600),
+            "{longest}"
+        );
     }
 
     #[test]
