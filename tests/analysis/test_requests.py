@@ -6,6 +6,7 @@ import pytest
 
 import headend
 from headend.analysis.requests import find_asking
+from headend.analysis.routes import list_queues
 from headend.analysis.transfer_limits import Limit, find_transfer_limits
 from headend.wording.verdict import judge
 
@@ -65,5 +66,5 @@ def test_a_window_that_limits_the_sender_goes_before_the_requests() -> None:
 
 def test_only_queues_on_the_way_count() -> None:
     result = run("docsis10")
-    assert find_asking(result, {"cable"}) is not None
-    assert find_asking(result, {"wifi"}) is None
+    assert find_asking(result, list_queues(result, "upload", "up")) is not None
+    assert find_asking(result, list_queues(result, "upload", "down")) is None
