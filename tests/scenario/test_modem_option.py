@@ -230,7 +230,7 @@ def test_the_advice_names_the_tlvs_of_the_file(folder: Path) -> None:
 
     Path("line.toml").write_text(LINE.replace("docsis30", "docsis31"))
     smaller = "A smaller target (TLV 24.35.2) or an AQM"
-    assert f"{smaller} (TLV 24.40.3 = 1) may help. Tried" in advise(
+    assert f"{smaller} (TLV 24.40.1 = 0) may help. Tried" in advise(
         "--modem", str(folder / "long.cm")
     )
     for further, tlv_of_aqm in ((tlv(40, u8(1, 1)), "24.40.1"), (b"", "76")):

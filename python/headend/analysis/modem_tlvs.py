@@ -22,7 +22,7 @@ class Tlvs:
     buffer
         That of the target buffer, such as `` (TLV 24.35.2)``.
     aqm
-        That which turns an AQM on, with its value, such as `` (TLV 24.40.3 = 1)``.
+        That which turns an AQM on, with its value, such as `` (TLV 24.40.1 = 0)``.
     """
 
     buffer: str = ""
@@ -55,6 +55,6 @@ def find_tlvs(result: Record, where: str, direction: str) -> Tlvs:
         for key, tlv in switches.items()
         if any(find_value(scenario, f"{table}.{key}") for table in tables)
     ]
-    # Where none is off, nothing is to be turned on: the algorithm is to be chosen.
-    aqm = " and ".join(off) or f"{number}.40.3 = 1"
+    # Where none is off the file says nothing of AQM: the same TLV says that there is some.
+    aqm = " and ".join(off) or f"{number}.40.1 = 0"
     return Tlvs(f" (TLV {number}.35.2)", f" (TLV {aqm})")

@@ -26,7 +26,12 @@ from headend.cli.terminal import (
     write_line,
 )
 from headend.recommendation.page import tabulate_settings
-from headend.recommendation.router import join_settings, list_sqm_settings, write_commands
+from headend.recommendation.router import (
+    join_settings,
+    list_sqm_settings,
+    write_autorate,
+    write_commands,
+)
 from headend.recommendation.sender import QUICK, USUAL, join_senders, read_senders
 from headend.recommendation.sentences import describe_baseline, describe_tier
 from headend.recommendation.writing import describe_default, list_tlvs
@@ -137,8 +142,12 @@ def _print_router(decision: Decision) -> None:
     print_sentence(console, "On a Linux router whose port to the modem is eth0:")
     for command in write_commands(decision.tier, router):
         console.print(write_line(f"  {command}"), soft_wrap=True)
+    if lines := write_autorate(decision.tier, router):
+        print_sentence(console, "In the configuration file of cake-autorate, which is a script:")
+        for line in lines:
+            console.print(write_line(f"  {line}"), soft_wrap=True)
     settings = join_settings(list_sqm_settings(decision.tier, router))
-    print_sentence(console, f"In OpenWrt's SQM (luci-app-sqm): {settings}.")
+    print_sentence(console, f"Or, in place of tc, in OpenWrt's SQM (luci-app-sqm): {settings}.")
 
 
 def _print_candidates(decision: Decision) -> None:
@@ -257,6 +266,7 @@ def _describe_router(decision: Decision) -> dict[str, Any] | None:
         "up_bps": up,
         "down_bps": down,
         "commands": write_commands(decision.tier, router),
+        "autorate": write_autorate(decision.tier, router),
         "sqm": dict(list_sqm_settings(decision.tier, router)),
     }
 

@@ -258,7 +258,8 @@ def _is_off(flow: ServiceFlow) -> bool:
 
 def _describe_switched(was: ServiceFlow, now: ServiceFlow, generation: Generation) -> Change:
     """Describe the effect on the delay where the AQM of a flow was turned off or on."""
-    buffer, load = now.buffer, now.load
+    # Without AQM it is the buffer of the file that has none which is full.
+    buffer, load = (now if _is_off(now) else was).buffer, now.load
     full = "the delay of a full buffer, which the file does not say"
     if buffer and buffer.delay is not None:
         full = f"the {write_time(buffer.delay)} of a full buffer of {write_size(buffer.size)}"

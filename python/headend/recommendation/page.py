@@ -15,7 +15,7 @@ from headend.pages.section import Page, Section, fold, text
 from headend.recommendation.candidate import order_candidates
 from headend.recommendation.people import name_application
 from headend.recommendation.request import DURATION, WARMUP
-from headend.recommendation.router import list_sqm_settings, write_commands
+from headend.recommendation.router import list_sqm_settings, write_autorate, write_commands
 from headend.recommendation.sentences import (
     describe_tier,
     name_condition,
@@ -130,6 +130,7 @@ def _find_router(decision: Decision) -> Router | None:
 def _section_router(tier: Tier, router: Router, *, is_open: bool) -> list[Section]:
     """Make the parts that say what to type for a router."""
     commands = "\n".join(write_commands(tier, router))
+    lines = "\n".join(write_autorate(tier, router))
     fields = make_table("field", ["value"], list_sqm_settings(tier, router), look="tlvs")
     return [
         fold(
@@ -137,6 +138,11 @@ def _section_router(tier: Tier, router: Router, *, is_open: bool) -> list[Sectio
             Section("pre", commands),
             is_open=is_open,
             is_minor=True,
+        ),
+        *(
+            [fold("The configuration file of cake-autorate", Section("pre", lines), is_minor=True)]
+            if lines
+            else []
         ),
         fold("The same in OpenWrt's SQM (luci-app-sqm)", fields, is_open=is_open, is_minor=True),
     ]

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: as good, the one that is usual.
 SHARES = (95, 90, 85)
 
+#: The same with CAKE, besides, on a line that varies: one of them may be what it has at its worst.
+LOW_SHARES = (70, 50, 35, 25)
+
 #: Shares that show with CAKE where the edge is.
 EDGES = (100, 105)
 
@@ -82,8 +85,10 @@ def list_routers(*, varies: bool) -> list[Router]:
     """
     fixed = [Router(queue, share) for queue in ("cake", "fq_codel") for share in SHARES]
     edges = [Router("cake", share) for share in EDGES]
-    following = [Router("cake", SHARES[0], has_autorate=True)] if varies else []
-    return [*fixed, *following, *edges]
+    if not varies:
+        return [*fixed, *edges]
+    low = [Router("cake", share) for share in LOW_SHARES]
+    return [*fixed, *low, Router("cake", SHARES[0], has_autorate=True), *edges]
 
 
 def advise_router(tier: Tier, router: Router) -> str:
@@ -105,31 +110,42 @@ def write_commands(tier: Tier, router: Router) -> list[str]:
     >>> tier = Tier("10 Mbit/s", 10e6, 100e6, {})
     >>> for line in write_commands(tier, Router("cake", 95)): print(line)
     tc qdisc replace dev eth0 root cake bandwidth 9500kbit docsis nat
-    ip link add ifb0 type ifb && ip link set ifb0 up
+    ip link add ifb0 type ifb
+    ip link set ifb0 up
     tc qdisc replace dev eth0 handle ffff: ingress
     tc filter add dev eth0 parent ffff: matchall action mirred egress redirect dev ifb0
     tc qdisc replace dev ifb0 root cake bandwidth 95000kbit docsis ingress nat
     """
     up, down = router.find_rates(tier)
     mirror = [
-        f"ip link add {_MIRROR} type ifb && ip link set {_MIRROR} up",
+        f"ip link add {_MIRROR} type ifb",
+        f"ip link set {_MIRROR} up",
         f"tc qdisc replace dev {_PORT} handle ffff: ingress",
         f"tc filter add dev {_PORT} parent ffff: matchall action mirred egress redirect"
         f" dev {_MIRROR}",
     ]
     if router.queue == "cake":
-        rates = _write_autorate(tier, router) if router.has_autorate else []
         own = [
             f"tc qdisc replace dev {port} root cake bandwidth {_kbit(rate)} docsis{ingress} nat"
             for port, rate, ingress in ((_PORT, up, ""), (_MIRROR, down, " ingress"))
         ]
-        return [own[0], *mirror, own[1], *rates]
+        return [own[0], *mirror, own[1]]
     return [*_shape(_PORT, up), *mirror, *_shape(_MIRROR, down)]
 
 
-def _write_autorate(tier: Tier, router: Router) -> list[str]:
-    """Write the lines of cake-autorate's configuration file; a scenario has the same bounds."""
-    found = []
+def write_autorate(tier: Tier, router: Router) -> list[str]:
+    """Write the lines of cake-autorate's configuration file; none for a rate that stays.
+
+    Examples
+    --------
+    >>> from headend.recommendation.tier import Tier
+    >>> tier = Tier("10 Mbit/s", 10e6, 100e6, {})
+    >>> write_autorate(tier, Router("cake", 95, has_autorate=True))[:3]
+    ['ul_if=eth0', 'dl_if=ifb0', 'min_ul_shaper_rate_kbps=2500']
+    """
+    if not router.has_autorate:
+        return []
+    found = [f"ul_if={_PORT}", f"dl_if={_MIRROR}"]
     for word, base, rate in zip(
         ("ul", "dl"), router.find_rates(tier), (tier.upstream, tier.downstream), strict=True
     ):
@@ -162,19 +178,22 @@ def list_sqm_settings(tier: Tier, router: Router) -> list[tuple[str, str]]:
     --------
     >>> from headend.recommendation.tier import Tier
     >>> tier = Tier("10 Mbit/s", 10e6, 100e6, {})
-    >>> list_sqm_settings(tier, Router("cake", 95))[:3]
+    >>> list_sqm_settings(tier, Router("cake", 95))[2:5]
     [('Download speed (kbit/s)', '95000'), ('Upload speed (kbit/s)', '9500'),
     ('Queueing discipline', 'cake')]
     """
     up, down = router.find_rates(tier)
     is_cake = router.queue == "cake"
-    script = "piece_of_cake.qos" if is_cake else "simplest.qos"
+    # The scripts that keep CAKE's tins, and HTB with one queue.
+    script = "layer_cake.qos" if is_cake else "simplest.qos"
     layer = [
         ("Link layer", "Ethernet with overhead"),
         ("Per packet overhead (bytes)", "18"),
         ("MPU (bytes, advanced)", "64"),
     ]
     return [
+        ("Interface name", "the port to the modem"),
+        ("Enable this SQM instance", "yes"),
         ("Download speed (kbit/s)", f"{down / 1000:.0f}"),
         ("Upload speed (kbit/s)", f"{up / 1000:.0f}"),
         ("Queueing discipline", router.queue),

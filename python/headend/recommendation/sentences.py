@@ -478,9 +478,10 @@ def _describe_passed_over(decision: Decision) -> str:
             for own in gained
         ]
     )
+    why = "is the usual one" if decision.find(left).router else "has less to set"
     return (
-        f" {capitalise(_name(decision, left))} has less to set, and is not chosen because it is"
-        f" worse for somebody and better for nobody: with {_name(decision, better)} {values}."
+        f" {capitalise(_name(decision, left))} {why}, and is not chosen because it is worse for"
+        f" somebody and better for nobody: with {_name(decision, better)} {values}."
     )
 
 
