@@ -14,6 +14,7 @@ from headend.errors import InputError
 from headend.recommendation import Recommendation, recommend
 from headend.recommendation.candidate import Feature, list_candidates
 from headend.recommendation.page import render_recommendation
+from headend.recommendation.request import Request
 from headend.recommendation.router import Router, write_commands
 from headend.recommendation.sentences import describe_tier
 from headend.recommendation.tier import Tier
@@ -123,6 +124,23 @@ def test_a_file_of_a_modem_is_not_written_for_a_router() -> None:
     result = call("--router", "--upstream", "10 Mbit/s", "--write", "new.cm")
     assert result.exit_code == 2
     assert "--write new.cm: a modem's file does not set a router" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        ("link.cable.docsis.upstream.capacity", "{steps=[['0 s', '9 Mbit/s']]}"),
+        ("link.cable.docsis.upstream.capacity.steps", "[['0 s', '9 Mbit/s']]"),
+    ],
+)
+def test_autorate_and_low_shares_are_tried_where_the_line_varies(override: tuple[str, str]) -> None:
+    def list_labels(*overrides: tuple[str, str]) -> set[str]:
+        request = Request("any", (TIER,), features=(Feature.ROUTER,), overrides=overrides)
+        return {own.label for own in request.list_candidates(TIER)}
+
+    assert list_labels(override) - list_labels() >= {"cake 95 % autorate", "cake 25 %"}
+    steady = ("link.cable.docsis.upstream.capacity", "9 Mbit/s")
+    assert list_labels(steady) == list_labels()
 
 
 def test_what_is_not_there_is_refused() -> None:

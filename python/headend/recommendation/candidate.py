@@ -43,7 +43,7 @@ class Feature(StrEnum):
     AQM = "aqm"
     #: Low Latency DOCSIS: an aggregate of a classic and a low-latency service flow (TLVs 70, 71).
     LOW_LATENCY = "low-latency"
-    #: A home's own router before the modem, whose AQM is off, or which is as it is today.
+    #: A home's own router before a modem without AQM, or before the modem as its file has it.
     ROUTER = "router"
     #: The same before a modem whose AQM is on.
     ROUTER_AND_AQM = "router-and-aqm"

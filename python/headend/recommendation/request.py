@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,12 @@ from headend.scenario.source import Overrides, Text, read_scenario
 
 #: Seeds by default.
 SEEDS = (1, 2, 3, 4, 5)
+
+#: The key of a channel's capacity, with the part that makes it vary; what makes its value vary.
+_CAPACITY, _VARIES = (
+    re.compile(r"stream\.capacity(\.(?:steps|trace)\b|$)"),
+    re.compile("steps|trace"),
+)
 
 #: How long each point runs, and how much of that is not measured.
 DURATION, WARMUP = "70 s", "10 s"
@@ -87,10 +94,11 @@ class Request:
         """Say whether a tier's line has a rate that varies: a capacity in steps, or a trace."""
         tables = (tier.link.get(way, {}).get("capacity") for way in ("upstream", "downstream"))
         is_written = any(isinstance(own, Mapping) for own in tables)
-        varying = (
-            value for path, value in self.overrides if ".capacity" in path.partition("stream")[2]
+        return is_written or any(
+            match and (match[1] or _VARIES.search(value))
+            for path, value in self.overrides
+            for match in (_CAPACITY.search(path),)
         )
-        return is_written or any("steps" in own or "trace" in own for own in varying)
 
     @property
     def uploads(self) -> tuple[str, ...]:

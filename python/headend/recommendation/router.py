@@ -33,7 +33,7 @@ EDGES = (100, 105)
 #: The burst of a shaper in time (sqm-scripts: SHAPER_BURST_DUR_US), s, and at least a packet, B.
 _BURST, _PACKET = 0.001, 1514
 
-#: The port to the modem, and the device through which what comes from it is led.
+#: The port to the modem, and the device that shapes what comes in there.
 _PORT, _MIRROR = "eth0", "ifb0"
 
 
@@ -80,8 +80,8 @@ class Router:
 def list_routers(*, varies: bool) -> list[Router]:
     """List the settings of a router that are tried, in the order of preference.
 
-    A rate that follows the delay is for a line that varies: on any other it finds out again and
-    again, by filling the line's queue, what is known.
+    A rate that follows the delay is for a line that varies. On a steady line it would keep filling
+    the queue to find a rate that is known.
     """
     fixed = [Router(queue, share) for queue in ("cake", "fq_codel") for share in SHARES]
     edges = [Router("cake", share) for share in EDGES]

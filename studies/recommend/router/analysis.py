@@ -10,7 +10,7 @@ from headend.analysis.estimate import estimate_mean
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
-from headend.study import ClaimResult, decide
+from headend.study import ClaimResult, ClaimVerdict, decide
 
 #: A call is well from this MOS on.
 MOS = 4.0
@@ -51,11 +51,19 @@ def _write_edges(edges: dict[str, int]) -> str:
     return ", ".join(f"{access}: up to {share} %" for access, share in edges.items())
 
 
+def _find_missing(rows: pl.DataFrame, accesses: list[str], shares: list[int]) -> bool:
+    """Say whether a point that a claim is about was not run."""
+    run = set(rows.select("access", "share").iter_rows())
+    return any((access, share) not in run for access in accesses for share in shares)
+
+
 def check_rule(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     """Look for accesses where a share of the rule does not hold."""
     rows = judge(points).filter(
         pl.col("share").is_in(limits["shares"]), pl.col("counts") == limits["counts"]
     )
+    if _find_missing(rows, limits["accesses"], limits["shares"]):
+        return ClaimResult("not all of it was run", ClaimVerdict.UNTESTABLE)
     bad = rows.filter(~pl.col("holds"))
     text = _write_edges(find_edges(points, limits["counts"]))
     why = "; ".join(
@@ -70,12 +78,13 @@ def check_edge(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     rows = judge(points).filter(
         pl.col("access").is_in(limits["accesses"]), pl.col("counts") == limits["counts"]
     )
+    if _find_missing(rows, limits["accesses"], [limits["holds"], limits["fails"]]):
+        return ClaimResult("not all of it was run", ClaimVerdict.UNTESTABLE)
     held = rows.filter(pl.col("share") == limits["holds"])["holds"].all()
     failed = rows.filter(pl.col("share") == limits["fails"])["fails"].all()
     edges = find_edges(points, limits["counts"])
     return ClaimResult(
-        _write_edges({own: edges[own] for own in limits["accesses"] if own in edges}),
-        decide(held and failed),
+        _write_edges({own: edges[own] for own in limits["accesses"]}), decide(held and failed)
     )
 
 
