@@ -86,6 +86,12 @@ SOURCES = (
         ("streamed-video-rate",),
     ),
     Source("Files", "headend run power-boost", "results/power-boost", ("files",)),
+    Source(
+        "A router's rate",
+        "headend run varying-line --set router.autorate=true",
+        "results/varying-line",
+        ("router-rate",),
+    ),
     Source("A speed test", "headend run aqm/speed-test", "results/aqm-speed-test", ("speed",)),
     Source("Many of one kind", "headend run street", "results/street", ("street", "class-rates")),
     Source(

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from headend.cli.main import app
 from headend.errors import InputError
-from headend.recommendation.candidate import CHOOSABLE, Feature, list_candidates
+from headend.recommendation.candidate import OF_MODEM, Feature, list_candidates
 from headend.recommendation.conditions import read_wish_of
 from headend.recommendation.experiment import run_request
 from headend.recommendation.people import KNOWN, ROUND_TRIP, list_demands, make_people
@@ -162,7 +162,7 @@ def test_each_upstream_rate_is_a_tier_that_is_called_by_it_and_has_ten_times_tha
         ("35 Mbit/s", 35e6, 350e6),
     ]
     assert asked.seeds == SEEDS
-    assert asked.features == CHOOSABLE
+    assert asked.features == OF_MODEM
     assert asked.people == make_people()
 
 

@@ -13,7 +13,7 @@ from headend.analysis.criteria import read_preferences
 from headend.analysis.ranking import Feasibility
 from headend.errors import InputError
 from headend.recommendation import Recommendation, recommend
-from headend.recommendation.candidate import CHOOSABLE, list_candidates
+from headend.recommendation.candidate import OF_MODEM, list_candidates
 from headend.recommendation.deciding import Decision, decide
 from headend.recommendation.exporting import write_scenario_file
 from headend.recommendation.page import render_recommendation
@@ -49,7 +49,7 @@ VALUES = {CUBIC: (4.3, 4.1, 4e6), BBR: (4.2, 3.0, 5e6)}
 
 def make(values: dict[Sender, tuple[float, float, float]]) -> Decision:
     """Decide over made-up results: low latency has the first MOS, all others the second."""
-    candidates = list_candidates(TIER, CHOOSABLE)
+    candidates = list_candidates(TIER, OF_MODEM)
     rows = [
         {
             "setting": setting,
@@ -77,7 +77,7 @@ def make(values: dict[Sender, tuple[float, float, float]]) -> Decision:
 
 def decide_by_seeds(late: dict[Sender, tuple[float, float, float]]) -> Decision:
     """Decide over made-up results: a MOS that is the same everywhere, and frames late by seed."""
-    candidates = list_candidates(TIER, CHOOSABLE)
+    candidates = list_candidates(TIER, OF_MODEM)
     rows = [
         {
             "setting": setting,

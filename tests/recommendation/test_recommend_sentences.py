@@ -11,7 +11,7 @@ import pytest
 from headend.analysis.criteria import read_preferences
 from headend.analysis.ranking import Feasibility
 from headend.errors import InputError
-from headend.recommendation.candidate import CHOOSABLE, Candidate, Feature, list_candidates
+from headend.recommendation.candidate import OF_MODEM, Candidate, Feature, list_candidates
 from headend.recommendation.deciding import Decision, decide
 from headend.recommendation.reading import read_request
 from headend.recommendation.sentences import advise, answer_recommendation, describe_tier
@@ -42,7 +42,7 @@ def make(
 ) -> Decision:
     """Decide over a table of measures that are functions of candidate's label and seed."""
     tier = tier or make_tier()
-    candidates = list_candidates(tier, CHOOSABLE)
+    candidates = list_candidates(tier, OF_MODEM)
     rows = [
         {
             "setting": setting,
@@ -176,7 +176,7 @@ def test_an_aqm_that_is_off_cannot_be_recommended() -> None:
 
 
 def test_a_modem_as_delivered_is_what_its_generation_has() -> None:
-    new = list_candidates(make_tier(5e6), CHOOSABLE)
+    new = list_candidates(make_tier(5e6), OF_MODEM)
     assert [own.label for own in new if not own.is_settable] == ["no AQM, 250 ms"]
     # Its DOCSIS-PIE is added where that may not be set.
     new = list_candidates(make_tier(5e6), (Feature.BUFFER_CONTROL,))
@@ -185,7 +185,7 @@ def test_a_modem_as_delivered_is_what_its_generation_has() -> None:
         "no AQM, 250 ms",
     ]
     tier = make_tier(5e6)
-    old = list_candidates(replace(tier, link={**tier.link, "preset": "docsis30"}), CHOOSABLE)
+    old = list_candidates(replace(tier, link={**tier.link, "preset": "docsis30"}), OF_MODEM)
     (delivered,) = [own for own in old if not own.is_settable]
     assert delivered.label == "as delivered: no AQM, 256 KiB"
     assert (delivered.feature, delivered.upstream) == (Feature.DELIVERED, {})
@@ -193,7 +193,7 @@ def test_a_modem_as_delivered_is_what_its_generation_has() -> None:
 
 def test_results_of_before_have_a_modem_as_delivered_under_its_own_feature() -> None:
     tier = make_tier(5e6)
-    old = list_candidates(replace(tier, link={**tier.link, "preset": "docsis30"}), CHOOSABLE)
+    old = list_candidates(replace(tier, link={**tier.link, "preset": "docsis30"}), OF_MODEM)
     (delivered,) = [own for own in old if not own.is_settable]
     assert Candidate.from_dict(delivered.to_dict()) == delivered
     assert Candidate.from_dict({**delivered.to_dict(), "feature": "today"}) == delivered
@@ -318,7 +318,7 @@ def test_the_aqm_is_left_on_only_where_it_is_on(
     today: Mapping[str, object] | None, verb: str
 ) -> None:
     tier = make_tier(today=today)
-    own = {one.label: one for one in list_candidates(tier, CHOOSABLE)}
+    own = {one.label: one for one in list_candidates(tier, OF_MODEM)}
 
     assert advise(tier, own["AQM 10 ms"]).startswith(f"{verb} the AQM on with its defaults")
     assert advise(tier, own["AQM 15 ms"]).startswith(f"{verb} the AQM on (DOCSIS-PIE) with a")
