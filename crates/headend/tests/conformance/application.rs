@@ -49,6 +49,11 @@ const FEEDBACK: &[(&str, Feedback, &str)] = &[
         "irtt: the server returns each request that arrives",
     ),
     (
+        "autorate",
+        Feedback::Answers,
+        "RFC 792: an echo reply answers each echo that arrives",
+    ),
+    (
         "ping",
         Feedback::Answers,
         "RFC 792: an echo reply answers each echo that arrives",

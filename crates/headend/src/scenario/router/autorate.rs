@@ -53,13 +53,16 @@ pub(super) fn application(
     }))
 }
 
-/// The place among the links of the one whose rates an application sets, if there is one.
+/// The place among the links of the one whose rates an application sets, if there is one. An
+/// application without bounds sets none: it only probes.
 pub(in crate::scenario) fn find_router(
     raw: &Raw,
     groups: &[GroupPlan],
 ) -> Result<Option<usize>, ScenarioError> {
     let mut setters = groups.iter().filter_map(|group| match &group.application {
-        ApplicationConfig::Autorate(config) => Some((&group.name, config)),
+        ApplicationConfig::Autorate(config) if config.up.or(config.down).is_some() => {
+            Some((&group.name, config))
+        }
         _ => None,
     });
     let Some((name, config)) = setters.next() else {

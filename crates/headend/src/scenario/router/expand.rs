@@ -358,7 +358,10 @@ mod tests {
             error.contains("flow.autorate: router.autorate has"),
             "{error}"
         );
-        let lost = format!("{LINE}\n[flow.script]\napplication = \"autorate\"");
+        let lost = format!(
+            "{LINE}\n[flow.script.application.autorate]\n\
+             up = {{ minimum = \"1 Mbit/s\", base = \"1 Mbit/s\", maximum = \"1 Mbit/s\" }}"
+        );
         let error = read(&lost, &[]).expect_err("no router");
         assert!(
             error.contains("expected a plain link of the scenario, not \"router\""),
