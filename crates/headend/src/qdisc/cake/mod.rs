@@ -239,9 +239,9 @@ impl Cake {
         self.order.charge(tin, bytes, now);
     }
 
-    /// Lets a tin without packets find its queues empty, as it does when the line is idle. Until the
-    /// shaper's next packet is due, the line is not idle: a queue that is empty meanwhile keeps its
-    /// turn.
+    /// Lets a tin without packets find its queues empty, as it does when the line is idle. Until
+    /// the shaper's next packet is due, the line is not idle: a queue that is empty meanwhile keeps
+    /// its turn.
     fn come_to_rest(&mut self, tin: usize, line: &LineView<'_>, cx: &mut Context<'_>) {
         let is_idle = self.pacer.as_ref().is_none_or(|own| own.is_due(cx.now));
         if is_idle && self.tins[tin].depth().packets == 0 {

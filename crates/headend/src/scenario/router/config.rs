@@ -130,8 +130,9 @@ pub struct Autorate {
     /// How much longer than without a queue a probe may take. Raising it gives more throughput and
     /// permits more delay.
     pub threshold: Duration,
-    /// Whether the delay of each direction is measured on its own (`tsping`, `irtt`). Otherwise half
-    /// of the round trip stands for it (`fping`), and a queue in one direction slows down both.
+    /// Whether the delay of each direction is measured on its own (`tsping`, `irtt`). Otherwise
+    /// half of the round trip stands for it (`fping`), and a queue in one direction slows down
+    /// both.
     pub one_way: bool,
 }
 
@@ -139,8 +140,7 @@ impl Default for Autorate {
     fn default() -> Self {
         let usual = autorate::Config::default();
         Self {
-            // The default bounds of cake-autorate: a quarter of the base, and what the line can
-            // carry.
+            // Ours. cake-autorate has rates: 5 Mbit/s and 80, with a base of 20.
             minimum: RelativeRate::Share(0.25),
             maximum: RelativeRate::Share(1.0),
             threshold: usual.threshold,

@@ -3,11 +3,12 @@
 //! - The *baseline* is the delay without a queue: a moving average that falls at once and rises
 //!   hardly at all. What a probe needs beyond it is its *delta*.
 //! - A delta above the threshold is late. With three late ones of the last six, packets wait
-//!   somewhere behind the router: the rate falls, by 1 % if the deltas' mean is at the threshold, by
-//!   25 % from twice the threshold on. For 300 ms after that the rate does not change again.
+//!   somewhere behind the router: the rate falls, by 1 % if the deltas' mean is at the threshold,
+//!   by 25 % from 30 ms (the threshold of the configuration) above it on. For 300 ms after that the
+//!   rate is neither cut again nor raised.
 //! - Otherwise, while more than three quarters of the rate are used, the rate rises with each new
-//!   reading of the load: by 4 % if the mean delta is below 10 ms, and not at all from the threshold
-//!   on.
+//!   reading of the load: by 4 % if the mean delta is below 10 ms, and not at all from the
+//!   threshold on.
 //! - Otherwise the rate returns to its base, by 1 % a second.
 //!
 //! The threshold grows by the time that the largest packet takes at the rate.

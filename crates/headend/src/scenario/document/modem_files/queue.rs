@@ -1,9 +1,9 @@
 //! The queue of a service flow whose buffer and AQM a modem's file gives.
 //!
 //! The discipline stays the scenario's, as no file can say it, with three exceptions: a file whose
-//! AQM encodings turn AQM on gets DOCSIS-PIE with their target or the default one, a drop-tail queue
-//! gets the sizes of Buffer Control, and so does a DOCSIS-PIE queue whose AQM is disabled. The
-//! parameters of the discipline stay, too, except for the buffer and the target.
+//! AQM encodings turn AQM on gets DOCSIS-PIE with their target or the default one, a drop-tail
+//! queue gets the sizes of Buffer Control, and so does a DOCSIS-PIE queue whose AQM is disabled.
+//! The parameters of the discipline stay, too, except for the buffer and the target.
 //!
 //! Bounds without a target (TLVs 35.1 and 35.3) bound the buffer that there is anyway: that of the
 //! scenario's queue or, where the file puts another in its place, that of the modem's generation.

@@ -818,8 +818,8 @@ impl Writer<'_> {
         }
     }
 
-    /// The sustained and the peak rate of the service flow at `path`. The classic service flow of an
-    /// aggregate has its own, or else the aggregate's sustained one.
+    /// The sustained and the peak rate of the service flow at `path`. The classic service flow of
+    /// an aggregate has its own, or else the aggregate's sustained one.
     fn rates(&self, path: &str, flow: &FileFlow) -> [Option<Rate>; 2] {
         let rate = |key: &str| {
             let value = self.document.at(&format!("{path}.{key}"))?;
