@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from headend.analysis.channels import ChannelState, gather_channels
+from headend.analysis.key_figure import read_column
 from headend.analysis.quality import FlowQuality, judge_flows
 from headend.analysis.queues import (
     FULL,
     LONG_WAIT,
     LOSSY_SHARE,
+    MANY_COLLIDE,
     OWN_RATE,
     SHORT_WAIT,
     STANDING_TIME,
+    measure_collided,
 )
 from headend.analysis.routes import list_queues
 from headend.analysis.street import gather_homes
 from headend.results.record import Record, cached_on_record
-
-#: From this share of collided contention requests on, collisions explain a long wait: one request
-#: in 25 then collides twice in a row, and each collision doubles the backoff.
-MANY_COLLIDE = 0.2
 
 
 class DelaySource(StrEnum):
@@ -171,22 +169,17 @@ def _find_way(
     """Find the direction in which a flow waits longest (95th percentile), or loses most."""
     column = "loss_ratio" if is_lost else "delay_p95_ns"
     values = {
-        direction: _read(flows[flow, direction], column)
+        direction: read_column(flows[flow, direction], column)
         for direction in ("up", "down")
         if (flow, direction) in flows
     }
     return max(values, key=lambda direction: values[direction]) if values else ""
 
 
-def _read(row: Mapping[str, Any], column: str) -> float:
-    value = row[column]
-    return 0.0 if value is None or math.isnan(value) else float(value)
-
-
 def _choose_queue(queues: list[dict[str, Any]], *, is_lost: bool) -> dict[str, Any] | None:
     """Choose the queue that harms a flow's packets most, of those on their way."""
     column = "lost_ratio" if is_lost else "delay_p95_ns"
-    return max(queues, key=lambda queue: _read(queue, column), default=None)
+    return max(queues, key=lambda queue: read_column(queue, column), default=None)
 
 
 def _measure_wait(flow: Mapping[str, Any], queue: Mapping[str, Any]) -> float:
@@ -196,8 +189,10 @@ def _measure_wait(flow: Mapping[str, Any], queue: Mapping[str, Any]) -> float:
     wait less. Then the wait is the variation of the flow's delay, at most the queue's 99th
     percentile.
     """
-    variation_ns = _read(flow, "delay_p95_ns") - _read(flow, "delay_min_ns")
-    return max(_read(queue, "delay_p95_ns"), min(variation_ns, _read(queue, "delay_p99_ns")))
+    variation_ns = read_column(flow, "delay_p95_ns") - read_column(flow, "delay_min_ns")
+    return max(
+        read_column(queue, "delay_p95_ns"), min(variation_ns, read_column(queue, "delay_p99_ns"))
+    )
 
 
 def classify(
@@ -214,7 +209,7 @@ def classify(
     channels
         The full channels.
     """
-    utilisation = _read(queue, "utilisation")
+    utilisation = read_column(queue, "utilisation")
     if not is_lost and wait <= SHORT_WAIT:
         return None
     if is_lost and not queue["lost"]:
@@ -229,12 +224,6 @@ def classify(
     ):
         return DelaySource.CONTENTION
     is_long = wait > LONG_WAIT or queue["standing_ratio"] > STANDING_TIME
-    if is_long or _read(queue, "lost_ratio") > LOSSY_SHARE or (is_lost and queue["lost"]):
+    if is_long or read_column(queue, "lost_ratio") > LOSSY_SHARE or (is_lost and queue["lost"]):
         return DelaySource.QUEUE
     return None
-
-
-def measure_collided(queue: Mapping[str, Any]) -> float:
-    """Give the share of a cable upstream queue's contention requests that collided, or 0."""
-    requests = queue["requests_contention"]
-    return queue["collisions"] / requests if requests else 0.0

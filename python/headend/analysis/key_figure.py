@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,3 +85,8 @@ def write_value(value: float, kind: Kind) -> str:
 def read_number(value: Any) -> float | None:
     """Give a number, or None for what does not exist."""
     return None if value is None or math.isnan(value) else float(value)
+
+
+def read_column(row: Mapping[str, Any], column: str) -> float:
+    """Give a number of a table's row, or 0 for what does not exist."""
+    return read_number(row.get(column)) or 0.0

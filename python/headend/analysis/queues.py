@@ -37,6 +37,10 @@ LOSSY_SHARE = 0.05
 #: Share of its own rate from which a queue waits for nothing else.
 OWN_RATE = 0.95
 
+#: From this share of collided contention requests on, collisions explain a long wait: one request
+#: in 25 then collides twice in a row, and each collision doubles the backoff.
+MANY_COLLIDE = 0.2
+
 #: Columns of what a queue lost. A thinned acknowledgement is no loss, and what the path lost is
 #: none of a queue's, though results of older engines count it there.
 _LOSSES = tuple(
@@ -48,6 +52,12 @@ _LOSSES = tuple(
 
 #: The end of the name of a low-latency queue, after that of the classic queue beside it.
 LOW_LATENCY = "_low_latency"
+
+
+def measure_collided(queue: Mapping[str, Any]) -> float:
+    """Give the share of a cable upstream queue's contention requests that collided, or 0."""
+    requests = queue["requests_contention"]
+    return queue["collisions"] / requests if requests else 0.0
 
 
 def is_low_latency(queue: str) -> bool:

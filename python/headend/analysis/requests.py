@@ -11,15 +11,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headend.analysis.queues import FULL
+from headend.analysis.queues import FULL, MANY_COLLIDE, measure_collided
 from headend.results.record import Record
 from headend.scenario.parameters import find_value
 
 #: Share of the time from which packets wait in a queue all the time (headend's bound).
 _ALWAYS = 0.9
-
-#: Share of contention requests that collide from which collisions are what a modem waits for.
-_COLLIDE = 0.2
 
 
 @dataclass(frozen=True)
@@ -60,8 +57,8 @@ def find_asking(record: Record, queues: Iterable[Mapping[str, Any]]) -> Asking |
         if find_value(line, "plant.mac.continuous") is not False:
             continue
         # While packets wait all the time, nothing but requests keeps it from its rate.
-        collided = row["collisions"] > _COLLIDE * row["requests_contention"]
-        if row["standing_ratio"] > _ALWAYS and row["utilisation"] <= FULL and not collided:
+        collides = measure_collided(row) > MANY_COLLIDE
+        if row["standing_ratio"] > _ALWAYS and row["utilisation"] <= FULL and not collides:
             return Asking(
                 queue=row["queue"],
                 packets=row["packets_dequeued"] / row["grants"],

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headend.analysis.key_figure import read_number
+from headend.analysis.key_figure import read_column
 from headend.analysis.low_latency import find_queue_of
 from headend.analysis.queues import weigh_queues
 from headend.results.record import Record, cached_on_record
@@ -50,12 +50,12 @@ def list_queues(record: Record, flow: str, direction: str) -> list[dict[str, Any
     if not stages:
         return [row for row in weigh_queues(record) if row["direction"] == direction]
     sent_by = find_queue_of(record, flow, direction)
-    delay = _read(_index_flows(record).get((flow, direction), {}), "delay_p95_ns")
+    delay = read_column(_index_flows(record).get((flow, direction), {}), "delay_p95_ns")
     wait = delay - read_path(record, flow, direction)
     found = []
     for rows in stages:
         own = [row for row in rows if row["queue"] == sent_by] or rows
-        found += sorted(own, key=lambda row: abs(_read(row, "delay_p95_ns") - wait))[:1]
+        found += sorted(own, key=lambda row: abs(read_column(row, "delay_p95_ns") - wait))[:1]
     return found
 
 
@@ -100,10 +100,6 @@ def _index_flows(record: Record) -> dict[tuple[str, str], dict[str, Any]]:
     return {(row["flow"], row["direction"]): row for row in record.rows("flows")}
 
 
-def _read(row: Mapping[str, Any], column: str) -> float:
-    return read_number(row.get(column)) or 0.0
-
-
 def read_path(record: Record, flow: str, direction: str) -> float:
     """Give what the wide area takes of a flow's way in one direction, ns.
 
@@ -112,4 +108,4 @@ def read_path(record: Record, flow: str, direction: str) -> float:
     about = record.manifest.get("scenario", {}).get("flow", {}).get(flow.partition(".")[0], {})
     if isinstance(rtt := about.get("rtt"), str):
         return parse_quantity(rtt, "time").value / 2
-    return _read(_index_flows(record).get((flow, direction), {}), "delay_min_ns")
+    return read_column(_index_flows(record).get((flow, direction), {}), "delay_min_ns")

@@ -165,12 +165,12 @@ def _find_limit(
 ) -> TransferLimit | None:
     flow = record.manifest["scenario"].get("flow", {}).get(name, {})
     first = rows[0]["flow"]
-    full = _find_full(record, first, way)
-    back = _find_full(record, first, OPPOSITE[way])
+    queues = {own: list_queues(record, first, own) for own in (way, OPPOSITE[way])}
+    full, back = (_find_full(record, own) for own in queues.values())
     tcp, names = flow.get("tcp", {}), {row["flow"] for row in rows}
     receives, sends = _read_receive_window(tcp), _read_send_buffer(tcp)
     at_window = _measure_time_at(record, names, receives.size, int(tcp.get("mtu", 1500)))
-    asking = find_asking(record, list_queues(record, first, way)) if way == "up" else None
+    asking = find_asking(record, queues[way]) if way == "up" else None
     kind, ratio = _choose_kind(record, rows, full, asking, at_window, is_back_full=back is not None)
     if kind is None:
         return None
@@ -187,7 +187,7 @@ def _find_limit(
     elif rtt and kind is Limit.LINE:
         cubic = estimate_rate("cubic", lost, rtt, segment)
     goodput = fmean(row["goodput_bps"] for row in rows)
-    slow = _find_slow_queue(record, first, rtt) if is_held else None
+    slow = _find_slow_queue([*queues["up"], *queues["down"]], rtt) if is_held else None
     return TransferLimit(
         flow=name,
         count=len(rows),
@@ -207,7 +207,7 @@ def _find_limit(
         line=full,
         asking=asking if kind is Limit.REQUESTS else None,
         cubic_bps=cubic if cubic is not None and cubic < goodput else None,
-        links=len({row["link"] for row in list_queues(record, first, way)}),
+        links=len({row["link"] for row in queues[way]}),
     )
 
 
@@ -267,13 +267,12 @@ def _choose_kind(
     return (Limit.ACKNOWLEDGEMENTS, 1.0) if is_back_full else (None, 0.0)
 
 
-def _find_full(record: Record, flow: str, way: str) -> FullLine | None:
-    """Find what is full on a flow's way in one direction: a line, or a channel that queues share.
+def _find_full(record: Record, queues: Sequence[dict[str, Any]]) -> FullLine | None:
+    """Find what is full on a flow's way, of its queues: a line, or a channel that they share.
 
     Of several lines it is that of the lowest rate. A channel limits the flow rather than a line
     that does not get all of its rate, if the flow's packets wait longer for the channel.
     """
-    queues = list_queues(record, flow, way)
     lines = [row for row in queues if row["utilisation"] > FULL]
     line = min(lines, key=lambda row: row["rate_bps"], default=None)
     waits = {
@@ -381,12 +380,11 @@ def _read_size(tcp: Mapping[str, Any], key: str) -> str:
     return text if text[:1].isdigit() else ""
 
 
-def _find_slow_queue(record: Record, flow: str, rtt: float | None) -> dict[str, Any] | None:
-    """Find the queue, either way, in which packets wait for most of a flow's round trip.
+def _find_slow_queue(passed: Sequence[dict[str, Any]], rtt: float | None) -> dict[str, Any] | None:
+    """Find the queue, of those passed, in which packets wait for most of a flow's round trip.
 
     Behind a scheduler the flow's own wait is not known.
     """
-    passed = [row for way in OPPOSITE for row in list_queues(record, flow, way)]
     own = [row for row in passed if not find_queue(row["discipline"]).lets_pass]
     slow = max(own, key=lambda row: row["median"], default=None)
     return slow if slow and rtt and slow["median"] >= MOSTLY_WAITS * rtt else None

@@ -191,7 +191,7 @@ def compare_with(before: Record, after: Record, settings: Sequence[Setting]) -> 
 
 
 def _compare(before: FlowGroup, after: FlowGroup) -> FlowChange:
-    pictures = before.worst.picture_bps, after.worst.picture_bps
+    first, then = before.worst.picture_bps, after.worst.picture_bps
     return FlowChange(
         before.label,
         before.worst.number,
@@ -199,7 +199,7 @@ def _compare(before: FlowGroup, after: FlowGroup) -> FlowChange:
         (before.worst.grade, after.worst.grade),
         after.worst.word,
         is_relieved(before.worst, after.worst),
-        None if None in pictures else (pictures[0] or 0.0, pictures[1] or 0.0),
+        None if first is None or then is None else (first, then),
     )
 
 

@@ -134,8 +134,7 @@ def _print_tlvs(request: Request, decision: Decision, *, full: bool) -> None:
 
 def _print_router(decision: Decision) -> None:
     """Print what to type for a router that is recommended, or comes nearest."""
-    setting = decision.chosen.setting
-    router = decision.find(setting).router if setting else None
+    router = decision.router
     if router is None:
         return
     console = make_output()
@@ -255,8 +254,7 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
 
 def _describe_router(decision: Decision) -> dict[str, Any] | None:
     """Describe the router that is recommended, or comes nearest: what to type for it."""
-    setting = decision.chosen.setting
-    router = decision.find(setting).router if setting else None
+    router = decision.router
     if router is None:
         return None
     up, down = router.find_rates(decision.tier)

@@ -25,6 +25,7 @@ from headend.analysis.criteria import Condition, Criteria
 from headend.analysis.measures import MeasureValues
 from headend.analysis.ranking import Choice, Evaluation, Feasibility, Policy, evaluate, rank
 from headend.recommendation.candidate import Candidate, Feature
+from headend.recommendation.router import Router
 from headend.recommendation.sender import Sender
 from headend.recommendation.tier import Tier
 from headend.recommendation.worst import measure_worst, split_senders
@@ -309,6 +310,12 @@ class Decision(Evaluation):
         buffers = self.bests[Feature.BUFFER_CONTROL].among
         larger = next((own for own in buffers if own > (self.recommended or 0)), None)
         return larger if larger and self.standings[larger] is Feasibility.FAILS else None
+
+    @property
+    def router(self) -> Router | None:
+        """The router that is recommended, or comes nearest."""
+        setting = self.chosen.setting
+        return self.find(setting).router if setting else None
 
     @property
     def edges(self) -> list[int]:

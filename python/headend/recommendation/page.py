@@ -99,7 +99,7 @@ def _section_tier(request: Request, decision: Decision, anchor: str, *, is_open:
         plural = "s" if len(tlvs) > 1 else ""
         title = f"{len(tlvs)} TLV{plural} of the modem's file that the setting adds or changes"
         parts.append(fold(title, table, is_open=is_open, is_minor=True))
-    elif router := _find_router(decision):
+    elif router := decision.router:
         parts += _section_router(tier, router, is_open=is_open)
     elif decision.recommended is None:
         parts.append(text(NO_TLVS))
@@ -119,12 +119,6 @@ def _section_tier(request: Request, decision: Decision, anchor: str, *, is_open:
     title = f"All {len(decision.chosen.among)} settings of {tier.name}{beside}"
     parts.append(fold(title, replace(settings, note=note), is_open=is_open, is_minor=True))
     return Section("sections", parts, tier.name, anchor=anchor, style="chapter")
-
-
-def _find_router(decision: Decision) -> Router | None:
-    """Give the router that is recommended, or comes nearest."""
-    setting = decision.chosen.setting
-    return decision.find(setting).router if setting else None
 
 
 def _section_router(tier: Tier, router: Router, *, is_open: bool) -> list[Section]:

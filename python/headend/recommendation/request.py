@@ -20,11 +20,8 @@ from headend.scenario.source import Overrides, Text, read_scenario
 #: Seeds by default.
 SEEDS = (1, 2, 3, 4, 5)
 
-#: The key of a channel's capacity, with the part that makes it vary; what makes its value vary.
-_CAPACITY, _VARIES = (
-    re.compile(r"stream\.capacity(\.(?:steps|trace)\b|$)"),
-    re.compile("steps|trace"),
-)
+#: An override that makes a channel's capacity vary, by its key or in its value.
+_VARIES = re.compile(r"stream\.capacity(\.|=.*\b)(steps|trace)\b", re.DOTALL)
 
 #: How long each point runs, and how much of that is not measured.
 DURATION, WARMUP = "70 s", "10 s"
@@ -95,9 +92,7 @@ class Request:
         tables = (tier.link.get(way, {}).get("capacity") for way in ("upstream", "downstream"))
         is_written = any(isinstance(own, Mapping) for own in tables)
         return is_written or any(
-            match and (match[1] or _VARIES.search(value))
-            for path, value in self.overrides
-            for match in (_CAPACITY.search(path),)
+            _VARIES.search(f"{path}={value}") for path, value in self.overrides
         )
 
     @property

@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 
-from headend.analysis.estimate import estimate_mean
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import colour, make_chart
@@ -88,22 +87,14 @@ def check_edge(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
     )
 
 
-def _estimate(points: pl.DataFrame, column: str, factor: float) -> pl.DataFrame:
-    found = []
+def _average(points: pl.DataFrame, column: str, factor: float) -> pl.DataFrame:
+    """Give the mean over the seeds of each access, count and share."""
     names = points["access"].unique(maintain_order=True).to_list()
-    keys = ["access", "counts", "share"]
-    for (access, counts, share), own in points.group_by(keys, maintain_order=True):
-        value = estimate_mean((own[column] * factor).to_list())
-        found.append(
-            {
-                "series": access,
-                "slot": names.index(access),
-                "counts": counts,
-                "share": share,
-                "value": value.mean,
-            }
-        )
-    return pl.DataFrame(found)
+    rows = points.group_by(["access", "counts", "share"], maintain_order=True).agg(
+        value=(pl.col(column) * factor).mean()
+    )
+    slots = pl.col("access").replace_strict({name: place for place, name in enumerate(names)})
+    return rows.with_columns(series=pl.col("access"), slot=slots)
 
 
 def _draw(rows: pl.DataFrame, title: str, scale: vl.Scale) -> vl.Chart:
@@ -118,7 +109,7 @@ def _draw(rows: pl.DataFrame, title: str, scale: vl.Scale) -> vl.Chart:
 
 def draw_edge(points: pl.DataFrame) -> list[Panel]:
     """Draw the ping over the share, by what the router counts."""
-    rows = _estimate(points, "ping", 1e-6)
+    rows = _average(points, "ping", 1e-6)
     return [
         Panel(
             f"the router counts {counts}",
@@ -136,5 +127,5 @@ def draw_rates(points: pl.DataFrame) -> list[Panel]:
     """Draw the upload's rate over the share."""
     nominal = pl.col("access").str.extract(r" (\d+)/").cast(pl.Float64) * 1e6
     own = points.filter(pl.col("counts") == "as the line")
-    rows = _estimate(own.with_columns(used=pl.col("up") / nominal), "used", 100)
+    rows = _average(own.with_columns(used=pl.col("up") / nominal), "used", 100)
     return [Panel("", _draw(rows, "upload, of the line's rate (%)", vl.Scale(zero=False)))]

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..kernel_rows import check_figures, draw_ratios
+from ..kernel_rows import check_counts, check_lab, check_row, draw_ratios
 
 if TYPE_CHECKING:
     import polars as pl
 
     from headend.figures.figure import Panel
-    from headend.study import ClaimResult
 
-
-def check_row(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
-    """Hold the goodput and the probe's delays of a cell against the kernel's."""
-    return check_figures(points, limits)
-
-
-def check_counts(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
-    """Hold the drops and marks of a cell against the kernel's."""
-    return check_figures(points, limits)
-
-
-def check_lab(points: pl.DataFrame, limits: dict[str, Any]) -> ClaimResult:
-    """Hold figures of a cell against those of a public laboratory."""
-    return check_figures(points, limits)
+__all__ = ["check_counts", "check_lab", "check_row", "draw_rows"]
 
 
 def draw_rows(points: pl.DataFrame) -> list[Panel]:
