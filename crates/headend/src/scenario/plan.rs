@@ -21,7 +21,7 @@ use super::rate::embed_trace;
 use super::raw::{FORMAT, Raw};
 use super::router;
 use super::times::{LONGEST_RUN, SHORTEST_RUN};
-use crate::event::EventQueue;
+use crate::event::{AppId, EventQueue};
 use crate::flow::Port;
 use crate::time::{Duration, Instant};
 use crate::units::TimeLimit;
@@ -36,8 +36,8 @@ pub struct Scenario {
     length: Length,
     pub(super) interval: Duration,
     pub(super) capture: Option<CapturePlan>,
-    /// The link whose rates an application sets.
-    pub(super) router: Option<usize>,
+    /// The application that sets the rates of a link, and the link.
+    pub(super) router: Option<(AppId, usize)>,
     warnings: Vec<String>,
     modem_files_read: Vec<ModemFileRead>,
 }

@@ -60,8 +60,8 @@ pub struct Parts {
     pub apps: Vec<AppSetup>,
     /// The real hosts, by their numbers.
     pub real_hosts: Vec<RealHost>,
-    /// The link whose rates an application sets, if there is one.
-    pub router: Option<usize>,
+    /// The application that sets the rates of a link, and the link, if there is such.
+    pub router: Option<(AppId, usize)>,
     /// The recorder.
     pub recorder: Recorder,
     /// Bytes that a stream without end may have in flight: room is made for so many.
@@ -86,7 +86,7 @@ pub struct Simulation {
     events: u64,
     sampled_at: Instant,
     real: RealHosts,
-    router: Option<usize>,
+    router: Option<(AppId, usize)>,
     arrivals: Vec<Arrival>,
     life: Option<Life>,
 }
@@ -485,13 +485,14 @@ impl Simulation {
     fn tell(&mut self, app: AppId, event: AppEvent) {
         // It may open a flow, for which a discard put off may have made a slot free.
         self.catch_up();
-        if let Some(link) = self.router {
+        let router = self.router.filter(|&(setter, _)| setter == app);
+        if let Some((_, link)) = router {
             let link = &self.links[link];
             self.world.router.sent = [UP, DOWN].map(|port| link.sent(port));
         }
         let (application, mut cx) = self.application(app);
         application.on(event, &mut cx);
-        if let Some(link) = self.router {
+        if let Some((_, link)) = router {
             let wanted = std::mem::take(&mut self.world.router.wanted);
             for (port, rate) in [UP, DOWN].into_iter().zip(wanted) {
                 if let Some(rate) = rate {

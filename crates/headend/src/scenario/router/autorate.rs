@@ -1,6 +1,7 @@
 //! The router whose rates follow the delay: how it becomes a flow, and which link a flow sets.
 
 use super::config::Autorate;
+use crate::event::AppId;
 use crate::named::{Named, OrTable};
 use crate::qdisc::QueueConfig;
 use crate::scenario::error::ScenarioError;
@@ -53,26 +54,28 @@ pub(super) fn application(
     }))
 }
 
-/// The place among the links of the one whose rates an application sets, if there is one. An
-/// application without bounds sets none: it only probes.
+/// The application that sets the rates of a link, if there is one, and the link: their places among
+/// the groups and the links. An application without bounds sets none: it only probes.
 pub(in crate::scenario) fn find_router(
     raw: &Raw,
     groups: &[GroupPlan],
-) -> Result<Option<usize>, ScenarioError> {
-    let mut setters = groups.iter().filter_map(|group| match &group.application {
-        ApplicationConfig::Autorate(config) if config.up.or(config.down).is_some() => {
-            Some((&group.name, config))
-        }
-        _ => None,
-    });
-    let Some((name, config)) = setters.next() else {
+) -> Result<Option<(AppId, usize)>, ScenarioError> {
+    let mut setters = (0..)
+        .zip(groups)
+        .filter_map(|(number, group)| match &group.application {
+            ApplicationConfig::Autorate(config) if config.up.or(config.down).is_some() => {
+                Some((AppId(number), &group.name, config))
+            }
+            _ => None,
+        });
+    let Some((app, name, config)) = setters.next() else {
         return Ok(None);
     };
     let invalid = |key: &str, why: String| {
         let path = format!("flow.{name}.application.autorate{key}");
         Err(ScenarioError::invalid(path, why))
     };
-    if let Some((other, _)) = setters.next() {
+    if let Some((_, other, _)) = setters.next() {
         return invalid(
             "",
             format!("expected one flow that sets rates; {other} is another"),
@@ -102,5 +105,5 @@ pub(in crate::scenario) fn find_router(
             return invalid(&format!(".{key}"), why);
         }
     }
-    Ok(Some(place))
+    Ok(Some((app, place)))
 }

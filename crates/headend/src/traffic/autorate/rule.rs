@@ -67,9 +67,9 @@ pub(super) struct Rule {
     baseline: Option<f64>,
     /// The deltas of the last probes in ns, and whether each was late.
     recent: VecDeque<(f64, bool)>,
-    /// The share of the rate that is used, until it has raised the rate.
-    load: Option<f64>,
+    /// Whether the load is high, and whether that reading has not raised the rate yet.
     is_high: bool,
+    is_new: bool,
     cut_at: Option<Instant>,
     decayed_at: Option<Instant>,
 }
@@ -82,8 +82,8 @@ impl Rule {
             rate: bounds.base.0 as f64,
             baseline: None,
             recent: VecDeque::with_capacity(WINDOW + 1),
-            load: None,
             is_high: false,
+            is_new: false,
             cut_at: None,
             decayed_at: None,
         }
@@ -97,8 +97,7 @@ impl Rule {
     /// Takes a reading of the load: so many bytes in `span`.
     pub(super) fn note_load(&mut self, bytes: u64, span: Duration) {
         let load = bytes as f64 * 8.0 / span.as_secs_f64() / self.rate;
-        self.is_high = load > HIGH_LOAD;
-        self.load = Some(load);
+        (self.is_high, self.is_new) = (load > HIGH_LOAD, true);
     }
 
     /// Takes the one-way delay of a probe that has come back at `now`, and adapts the rate.
@@ -122,7 +121,7 @@ impl Rule {
                 self.cut_at = Some(now);
             }
         } else if self.is_high {
-            if !after_cut && self.load.take().is_some() {
+            if !after_cut && std::mem::take(&mut self.is_new) {
                 let from = nanos(RISES_UP_TO).min(threshold);
                 let far = share_of_way(mean, (from, threshold));
                 self.scale(LARGEST_RISE + (1.0 - LARGEST_RISE) * far);
