@@ -11,6 +11,7 @@ from headend.analysis.trials import Trial, choose_trial, compare_with
 from headend.errors import InputError
 from headend.running.advice import try_advice
 from headend.running.experiment import Plan, plan_run
+from headend.scenario.conflicts import spell_out
 from simulated import list_simulated
 
 QUEUES = (
@@ -53,7 +54,9 @@ def check(plan: Plan) -> tuple[tuple[str, ...], bool, bool] | None:
     split = [setting.partition("=") for setting in best.settings]
     settings = [(path, value.strip("'")) for path, _, value in split]
     assert plan.text is not None
-    pairs = [pair for pair in plan.overrides if pair[0] not in dict(settings)]
+    queue_path = plan.loaded.scenario.queue_path or ""
+    advised = {path for path, _ in settings}
+    pairs = [pair for pair in plan.overrides if spell_out(pair[0], queue_path) not in advised]
     before, after = (
         plan_run(plan.text, overrides, seed=plan.seed + 1).carry_out()
         for overrides in (plan.overrides, [*pairs, *settings])

@@ -25,6 +25,9 @@ DEFAULT_TARGET, TARGETS = 10, (5, 15, 20, 30)
 #: Buffers of DOCSIS-PIE that are tried besides its default, in s at the sustained rate.
 LIMITS = (0.100, 0.050)
 
+#: The end of the name of a router before a modem whose AQM is on.
+WITH_AQM = ", modem's AQM on"
+
 _KIB = 1024
 
 
@@ -226,7 +229,7 @@ def _list_routers(tier: Tier, routers: Sequence[Router]) -> list[Candidate]:
     return [
         *alone,
         *(
-            Candidate(f"{one.label}, modem's AQM on", feature, is_settable=False, router=one.router)
+            Candidate(f"{one.label}{WITH_AQM}", feature, is_settable=False, router=one.router)
             for one in alone
             if one.router and one.router.queue == "cake" and not one.router.has_autorate
         ),

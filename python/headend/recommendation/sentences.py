@@ -12,7 +12,7 @@ from headend.analysis.measures import MeasureValues
 from headend.analysis.ranking import Choice, Feasibility
 from headend.analysis.ties import TIE
 from headend.modem_file.generation import find_generation
-from headend.recommendation.candidate import DEFAULT_TARGET, Candidate, Feature
+from headend.recommendation.candidate import DEFAULT_TARGET, WITH_AQM, Candidate, Feature
 from headend.recommendation.deciding import Decision
 from headend.recommendation.router import advise_router
 from headend.recommendation.sender import Sender, join_senders
@@ -368,6 +368,8 @@ def _shorten(label: str, heading: str) -> str:
     ('250 ms', 'AQM 10 ms')
     >>> _shorten("as delivered: no AQM, 256 KiB", "as delivered")
     'no AQM, 256 KiB'
+    >>> _shorten("cake 95 %, modem's AQM on", "router and AQM")
+    'cake 95 %'
     """
     if heading == Feature.LOW_LATENCY.words:
         return label.replace(heading, "on", 1)
@@ -377,6 +379,8 @@ def _shorten(label: str, heading: str) -> str:
         Feature.BUFFER_CONTROL.words: "buffer ",
         Feature.AQM.words: "AQM ",
     }
+    if heading == Feature.ROUTER_AND_AQM.words:
+        return label.removesuffix(WITH_AQM)
     return label.removeprefix(starts.get(heading, ""))
 
 
