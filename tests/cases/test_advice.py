@@ -55,7 +55,7 @@ def check(plan: Plan) -> tuple[tuple[str, ...], bool, bool] | None:
     settings = [(path, value.strip("'")) for path, _, value in split]
     assert plan.text is not None
     queue_path = plan.loaded.scenario.queue_path or ""
-    advised = {path for path, _ in settings}
+    advised = {spell_out(path, queue_path) for path, _ in settings}
     pairs = [pair for pair in plan.overrides if spell_out(pair[0], queue_path) not in advised]
     before, after = (
         plan_run(plan.text, overrides, seed=plan.seed + 1).carry_out()
