@@ -1,0 +1,1 @@
+"""The tests that RFCs ask of queues, congestion controls and calls: scenarios, criteria, verdicts."""

@@ -1,0 +1,114 @@
+"""The families of names that can be evaluated, each with its document, cases and baseline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headend.evaluation import media_cases, queue_cases, sender_cases
+from headend.evaluation.case import Case, Place, Untested
+from headend.evaluation.curves import Curve, Trade
+
+
+@dataclass(frozen=True)
+class Family:
+    """What is evaluated by one document.
+
+    Parameters
+    ----------
+    name
+        What the command calls it.
+    noun
+        What one of its names is.
+    document
+        The RFC.
+    title
+        Of the RFC.
+    baseline
+        The name that all are held against.
+    against
+        Names that stand beside the baseline by default.
+    cases
+        In the order of the RFC.
+    untested
+        What is not run of the RFC, and why.
+    rates, rtts, buffers
+        Where cases are run by default: bit/s, ns, and bandwidth-delay products.
+    curves, trades
+        What is drawn.
+    """
+
+    name: str
+    noun: str
+    document: str
+    title: str
+    baseline: str
+    against: tuple[str, ...]
+    cases: tuple[Case, ...]
+    untested: tuple[Untested, ...]
+    rates: tuple[float, ...]
+    rtts: tuple[float, ...]
+    buffers: tuple[float, ...]
+    curves: tuple[Curve, ...] = ()
+    trades: tuple[Trade, ...] = ()
+
+    def find_case(self, name: str) -> Case:
+        """Give a case by its id; a KeyError where it has none."""
+        return {case.id: case for case in self.cases}[name]
+
+    def list_places(self) -> tuple[Place, ...]:
+        """List all places of the default grid."""
+        return tuple(
+            Place(rate, rtt, buffer)
+            for rate in self.rates
+            for rtt in self.rtts
+            for buffer in self.buffers
+        )
+
+
+FAMILIES = {
+    "queue": Family(
+        "queue",
+        "queue",
+        "RFC 7928",
+        "Characterization Guidelines for Active Queue Management (AQM)",
+        "drop_tail",
+        (),
+        queue_cases.CASES,
+        queue_cases.UNTESTED,
+        (10e6, 50e6),
+        (20e6, 100e6),
+        (1.0, 4.0),
+        queue_cases.CURVES,
+        queue_cases.TRADES,
+    ),
+    "sender": Family(
+        "sender",
+        "congestion control",
+        "RFC 9743",
+        "Specifying New Congestion Control Algorithms",
+        "cubic",
+        ("reno",),
+        sender_cases.CASES,
+        sender_cases.UNTESTED,
+        (10e6, 50e6),
+        (20e6, 100e6),
+        (0.5, 1.0, 4.0),
+        sender_cases.CURVES,
+        sender_cases.TRADES,
+    ),
+    "media": Family(
+        "media",
+        "application",
+        "RFC 8867",
+        "Test Cases for Evaluating Congestion Control for Interactive Real-Time Media",
+        "",
+        (),
+        media_cases.CASES,
+        media_cases.UNTESTED,
+        (1e6,),
+        (100e6,),
+        (1.0,),
+        media_cases.CURVES,
+        media_cases.TRADES,
+    ),
+}

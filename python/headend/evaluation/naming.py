@@ -1,0 +1,62 @@
+"""Writes the name that is evaluated into a case's scenario, as it was typed."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+
+from headend.evaluation.case import Case, Scenario
+from headend.scenario.parameters import find_value
+from headend.scenario.source import Overrides
+
+#: The key of a queue's limit.
+LIMIT = "limit"
+
+
+def write_name(case: Case, variant: str, scenario: Scenario, name: str) -> Overrides:
+    """Give the overrides that put a name in its places; a queue keeps the buffer of its place."""
+    found: list[tuple[str, str]] = []
+    for path in case.list_paths(variant):
+        found.append((path, name))
+        if path.endswith(".queue"):
+            found += _keep_buffer(scenario, path, name)
+    return tuple(found)
+
+
+def _keep_buffer(scenario: Scenario, path: str, name: str) -> Iterator[tuple[str, str]]:
+    """Give a queue the limit of the drop-tail queue that it replaces (RFC 7928 §3.2).
+
+    A queue whose parameters have no limit, and one that was typed with a limit, keeps its own.
+    """
+    limit = find_value(scenario, f"{path}.drop_tail.{LIMIT}")
+    kind, typed = split_name(name)
+    if limit and LIMIT in list_parameters(kind) and LIMIT not in typed:
+        yield f"{path}.{kind}.{LIMIT}", limit
+
+
+def split_name(name: str) -> tuple[str, frozenset[str]]:
+    """Give the name that a text begins with, and the parameters that it sets.
+
+    Examples
+    --------
+    >>> split_name("codel"), split_name('{codel={target="15 ms"}}')
+    (('codel', frozenset()), ('codel', frozenset({'target'})))
+    """
+    text = name.strip()
+    if not text.startswith("{"):
+        return text.strip("\"'"), frozenset()
+    try:
+        table = tomllib.loads(f"name = {text}")["name"]
+    except tomllib.TOMLDecodeError:
+        return text, frozenset()  # which the engine refuses
+    kind = next(iter(table), "")
+    parameters = table.get(kind)
+    return kind, frozenset(parameters if isinstance(parameters, dict) else ())
+
+
+def list_parameters(kind: str) -> set[str]:
+    """List the parameters of a queue; nothing for one that the engine does not describe."""
+    from headend.engine.vocabulary import list_choices
+
+    choices = (choice for choice in list_choices("queue") if choice.name == kind)
+    return {parameter.name for choice in choices for parameter in choice.parameters}

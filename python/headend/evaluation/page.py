@@ -1,0 +1,99 @@
+"""The page: the answer, a verdict for each criterion, charts, every condition, what is not run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headend.analysis.ranking import Feasibility
+from headend.evaluation.sentences import describe_setup
+from headend.evaluation.tables import (
+    describe_miss,
+    list_misses,
+    name_section,
+    tabulate_case,
+    tabulate_conditions,
+    tabulate_untested,
+)
+from headend.pages.experiment import write_experiment_page
+from headend.pages.section import Page, Section, fold, text
+from headend.sweeps.page import list_failures
+
+if TYPE_CHECKING:
+    from headend.evaluation.findings import Findings
+    from headend.evaluation.result import Evaluation
+
+
+def render_evaluation(result: Evaluation) -> str:
+    """Write the page as HTML."""
+    from headend.pages.page import render_page
+
+    answer, figures = result.present()
+    found = result.findings
+    family = found.request.family
+    cases = [
+        Section(
+            "sections",
+            [text(case.about, style="soft"), Section("table", tabulate_case(found, case))],
+            f"{name_section(case.section)} {case.title}",
+            anchor=case.id,
+        )
+        for case in found.cases
+    ]
+    every = [
+        fold(
+            f"{name_section(case.section)} {case.title}",
+            tabulate_conditions(found, case),
+            is_minor=True,
+        )
+        for case in found.cases
+    ]
+    closing = [
+        Section("sections", every, "Every condition"),
+        Section(
+            "sections",
+            [Section("table", tabulate_untested(found))],
+            f"What is not run of {family.document}",
+        ),
+    ]
+    return render_page(
+        Page(
+            result.title,
+            answer,
+            figures,
+            [_list_misses(found), *cases],
+            closing,
+            remarks=[describe_setup(found)],
+            warnings=result.notes,
+            failures=[told for _, told in list_failures(result.failures)],
+            columns="choices",
+        )
+    )
+
+
+def _list_misses(found: Findings) -> Section:
+    """List what fails and what is undecided, worst first."""
+    request = found.request
+    misses = list_misses(found, request.names)
+    several = len(request.names) > 1
+    parts = []
+    for standing, title in (
+        (Feasibility.FAILS, "What fails, worst first"),
+        (Feasibility.UNDECIDED, "What the seeds leave undecided"),
+    ):
+        lines = [
+            f"{f'{own.name}: ' if several else ''}"
+            f"{describe_miss(own, own.worst, request.family.baseline)}."
+            for own in misses
+            if own.standing is standing and own.worst
+        ]
+        if lines:
+            parts.append(Section("list", lines, title))
+    if not parts:
+        parts.append(text("Every criterion holds under all conditions."))
+    return Section("sections", parts)
+
+
+def write_evaluation_page(result: Evaluation, path: Path | None = None) -> Path:
+    """Write the page, by default to the folder of the results, unless it is there."""
+    return write_experiment_page(result, lambda: render_evaluation(result), path)

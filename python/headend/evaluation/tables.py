@@ -1,0 +1,210 @@
+"""The tables of an evaluation: the matrix, each case's criteria, and every condition as rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from headend.analysis.estimate import Estimate, format_estimate
+from headend.analysis.grading import Grade
+from headend.analysis.ranking import Feasibility
+from headend.analysis.sums import BASE_UNITS
+from headend.evaluation.case import Case
+from headend.evaluation.findings import Finding, Findings, Verdict
+from headend.text.quantity import format_quantity
+from headend.wording.table import Cell, Column, Row, Table, make_matrix, make_table
+
+#: The words of verdicts.
+WORDS = {
+    Feasibility.HOLDS: "holds",
+    Feasibility.UNDECIDED: "undecided",
+    Feasibility.FAILS: "fails",
+    Feasibility.MISSING: "does not apply",
+}
+
+
+def name_section(section: str) -> str:
+    """Write where an RFC has something.
+
+    Examples
+    --------
+    >>> name_section("5.1.1")
+    '§5.1.1'
+    """
+    return "§" + section.replace(" to ", " to §")
+
+
+def tabulate_matrix(findings: Findings) -> Table:
+    """Make the matrix: a row for each case, a column for each name that is evaluated."""
+    names = findings.request.names
+    rows = []
+    for case in findings.cases:
+        label = Cell(case.title, note=name_section(case.section))
+        rows.append(Row(label, tuple(_sum_up(findings, case, name) for name in names)))
+    note = (
+        "Of the criteria of each test, how many hold under all conditions. A criterion is undecided"
+        " where the 95 % interval over the seeds reaches from what is asked to what is not."
+    )
+    return make_matrix(names, rows, note=note)
+
+
+def _sum_up(findings: Findings, case: Case, name: str) -> Cell:
+    counts = findings.count(name, [case])
+    judged = sum(counts.values()) - counts[Feasibility.MISSING]
+    if not judged:
+        return Cell("does not apply")
+    worst = next(own for own in counts if counts[own])
+    return Cell(f"{counts[Feasibility.HOLDS]} of {judged}", worst.grade, WORDS[worst])
+
+
+def tabulate_case(findings: Findings, case: Case) -> Table:
+    """Make the table of a case: a row for each criterion, a column for each name."""
+    family = findings.request.family
+    names = _list_judged(findings)
+    columns = [Column("is asked"), *(Column(name) for name in names)]
+    rows = []
+    for criterion in case.criteria:
+        section = name_section(criterion.section or case.section)
+        bound = criterion.write_bound(family.baseline)
+        asked = Cell(
+            f"{criterion.what} {bound}", note=f"{criterion.bound.whose}; {section}"
+        )
+        cells = [describe_verdict(findings.find(name, case, criterion), family.baseline)
+                 for name in names]  # fmt: skip
+        rows.append(Row(criterion.statement, (asked, *cells)))
+    return Table(tuple(columns), tuple(rows), "criterion", look="stacked")
+
+
+def _list_judged(findings: Findings) -> list[str]:
+    """List the names that have verdicts: all, and the baseline where a bound is no multiple."""
+    return list(findings.request.every)
+
+
+def describe_verdict(verdict: Verdict, baseline: str) -> Cell:
+    """Write a verdict: the word, the number at the worst condition, and where that is."""
+    worst = verdict.worst
+    if worst is None:
+        if verdict.name == baseline:
+            return Cell("–", note="what the others are held against")
+        return Cell(WORDS[Feasibility.MISSING], note=verdict.criterion.absent)
+    kind = verdict.criterion.kind
+    lines = [f"at {worst.spot}"]
+    if worst.baseline and verdict.name != baseline and baseline:
+        lines.append(f"{baseline}: {format_estimate(worst.baseline, kind)}")
+    if len(verdict.findings) > 1:
+        lines.append(_count_conditions(verdict))
+    return Cell(
+        format_estimate(worst.own, kind),
+        verdict.standing.grade,
+        WORDS[verdict.standing],
+        "\n".join(lines),
+        worst.own.mean,
+    )
+
+
+def _count_conditions(verdict: Verdict) -> str:
+    counts = [(verdict.count(own), WORDS[own]) for own in Feasibility]
+    told = ", ".join(f"{word} in {count}" for count, word in counts if count)
+    return f"{told} of {len(verdict.findings)} conditions"
+
+
+def tabulate_conditions(findings: Findings, case: Case) -> Table:
+    """Make the table of every condition of a case."""
+    names = list(findings.request.every)
+    rows = []
+    for criterion in case.criteria:
+        for spot in findings.list_spots(case):
+            found = [findings.estimate(case, spot, name, criterion) for name in names]
+            if not any(found):
+                continue
+            cells: list[Cell] = []
+            for name, own in zip(names, found, strict=True):
+                verdict = findings.find(name, case, criterion)
+                at = next((one for one in verdict.findings if one.spot == spot), None)
+                text = format_estimate(own, criterion.kind) if own else "–"
+                cells.append(Cell(text, at.standing.grade if at else Grade.NONE))
+            rows.append([criterion.what, str(spot), *cells])
+    return make_table("what", ["condition", *names], rows)
+
+
+def tabulate_untested(findings: Findings) -> Table:
+    """Make the table of what is not run of the RFC, and why."""
+    rows = [
+        [f"{name_section(own.section)} {own.title}", own.why]
+        for own in findings.request.family.untested
+    ]
+    return make_table("section", ["why"], rows)
+
+
+def list_rows(findings: Findings) -> Iterator[dict[str, Any]]:
+    """Give a row for each name, criterion and condition, with plain values in base units."""
+    for verdict in findings.verdicts:
+        criterion = verdict.criterion
+        for own in verdict.findings:
+            yield {
+                "name": verdict.name,
+                "section": verdict.section,
+                "case": verdict.case.id,
+                "criterion": criterion.id,
+                "measures": criterion.what,
+                "unit": BASE_UNITS[criterion.kind],
+                "variant": own.spot.variant,
+                **dict(zip(("rate", "rtt", "buffer"), own.spot.place.labels, strict=True)),
+                "standing": str(own.standing),
+                **_spread("", own.own),
+                "at_most": criterion.at_most,
+                "bound": own.limit,
+                "bound_of": str(criterion.bound.whose),
+                **_spread("baseline_", own.baseline),
+                "seeds": own.own.count,
+            }
+
+
+def _spread(prefix: str, estimate: Estimate | None) -> dict[str, float | None]:
+    def known(value: float) -> float | None:
+        return None if math.isnan(value) else value
+
+    if estimate is None:
+        return {f"{prefix}{end}": None for end in ("mean", "low", "high")}
+    ends = (estimate.mean, estimate.low, estimate.high)
+    return {f"{prefix}{end}": known(own) for end, own in zip(("mean", "low", "high"), ends,
+            strict=True)}  # fmt: skip
+
+
+def describe_miss(verdict: Verdict, worst: Finding, baseline: str) -> str:
+    """Say in a sentence what a verdict is about: what was measured, against what, and where."""
+    criterion = verdict.criterion
+    measured = format_estimate(worst.own, criterion.kind)
+    asked = format_quantity(worst.limit, criterion.kind)
+    sign = "at most" if criterion.at_most else "at least"
+    of = ""
+    if criterion.bound.factor is not None and worst.baseline:
+        of = f" ({baseline}: {format_estimate(worst.baseline, criterion.kind)})"
+    return (
+        f"{verdict.case.title} ({name_section(verdict.section)}): {criterion.what} is {measured},"
+        f" {sign} {asked} is asked{of}, at {worst.spot}"
+    )
+
+
+def count_standings(counts: dict[Feasibility, int]) -> str:
+    """Say how many criteria hold, fail and are undecided.
+
+    Examples
+    --------
+    >>> count_standings({Feasibility.HOLDS: 20, Feasibility.FAILS: 3, Feasibility.UNDECIDED: 1})
+    '20 of 24 criteria hold, 3 fail, 1 is undecided'
+    """
+    judged = sum(count for own, count in counts.items() if own is not Feasibility.MISSING)
+    told = [f"{counts.get(Feasibility.HOLDS, 0)} of {judged} criteria hold"]
+    if fails := counts.get(Feasibility.FAILS):
+        told.append(f"{fails} {'fails' if fails == 1 else 'fail'}")
+    if open_ := counts.get(Feasibility.UNDECIDED):
+        told.append(f"{open_} {'is' if open_ == 1 else 'are'} undecided")
+    return ", ".join(told)
+
+
+def list_misses(findings: Findings, names: Sequence[str]) -> list[Verdict]:
+    """List what fails, then what is undecided, of some names, worst first."""
+    wanted = (Feasibility.FAILS, Feasibility.UNDECIDED)
+    return [own for name in names for own in findings.list_worst(name) if own.standing in wanted]
