@@ -83,6 +83,8 @@ class Criterion:
         What it is held against.
     section
         Where the RFC has it; by default that of the case.
+    needs
+        A value that a run must have more than nothing of, such as marks; empty for none.
     absent
         Why there may be no number, in a sentence.
     """
@@ -95,7 +97,12 @@ class Criterion:
     at_most: bool
     bound: Bound
     section: str = ""
+    needs: str = ""
     absent: str = "It was not measured."
+
+    def applies(self, values: Values) -> bool:
+        """Say whether a run is judged by it."""
+        return not self.needs or values.get(self.needs, 0.0) > 0
 
     def write_bound(self, baseline: str) -> str:
         """Write the bound, where ``baseline`` is whose number it may be a multiple of."""
@@ -153,13 +160,3 @@ def measure_lopsidedness(first: str, second: str) -> Read:
 
     return read
 
-
-def count_where(read: Read, flag: str) -> Read:
-    """Read a number only where another value is more than nothing, such as of marks.
-
-    Examples
-    --------
-    >>> count_where(take("x"), "marked")({"x": 1.0, "marked": 0.0}) is None
-    True
-    """
-    return lambda values: read(values) if values.get(flag, 0.0) > 0 else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -126,10 +126,13 @@ class Findings:
         places = self.request.list_places(case.extent)
         return [Spot(variant, place) for variant in case.variants for place in places]
 
+    def list_runs(self, case: Case, spot: Spot, name: str) -> Mapping[int, Values]:
+        """Give what was measured of all runs of a condition and a name, by seed."""
+        return self.values.get((case.id, spot.variant, *spot.place.labels, name), {})
+
     def read(self, case: Case, spot: Spot, name: str, read: Read) -> dict[int, float]:
         """Read a number of all runs of a condition and a name, by seed."""
-        labels = (case.id, spot.variant, *spot.place.labels, name)
-        by_seed = self.values.get(labels, {})
+        by_seed = self.list_runs(case, spot, name)
         numbers = {seed: read(values) for seed, values in by_seed.items()}
         return {seed: own for seed, own in numbers.items() if own is not None}
 
@@ -170,10 +173,12 @@ class Findings:
         for spot in self.list_spots(case):
             own = self.read(case, spot, name, criterion.read)
             base = self.read(case, spot, baseline, criterion.read) if baseline else {}
+            runs = self.list_runs(case, spot, name)
             limits = {
                 seed: limit
                 for seed in own
-                if (limit := criterion.bound.find(base.get(seed), at_most=criterion.at_most))
+                if criterion.applies(runs[seed])
+                and (limit := criterion.bound.find(base.get(seed), at_most=criterion.at_most))
                 is not None
             }
             if limits:

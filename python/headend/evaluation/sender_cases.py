@@ -8,9 +8,7 @@ from headend.evaluation.case import Case, Extent, Place, Scenario, Span, Unteste
 from headend.evaluation.criterion import (
     Bound,
     Criterion,
-    Read,
     Whose,
-    count_where,
     divide,
     take,
 )
@@ -56,11 +54,10 @@ def _keep(name: str, what: str, bound: Bound = KEPT, **more: Any) -> Criterion:
     return Criterion(name, f"{what} is kept", what, "rate", take(name), False, bound, **more)
 
 
-def _keep_short(what: str = "mean queueing delay", read: Read | None = None) -> Criterion:
+def _keep_short(**more: Any) -> Criterion:
     statement = "the queue is no longer than with the standard sender"
-    return Criterion(
-        "delay", statement, what, "time", read or take("delay"), True, NO_LONGER, section=""
-    )
+    what = "mean queueing delay"
+    return Criterion("delay", statement, what, "time", take("delay"), True, NO_LONGER, **more)
 
 
 def _limit_loss(factor: float = 2.0) -> Criterion:
@@ -235,6 +232,8 @@ _BUFFERS = tuple(f"{own} BDP" for own in ("0.25", "0.5", "1", "1.5", "2", "4"))
 
 #: The AQMs that §7.1 names, and CoDel alone.
 _AQMS = ("codel", "pie", "fq_codel", "dualpi2")
+
+_UNMARKED = "None of its packets was marked: it does not support ECN."
 
 CASES = (
     Case(
@@ -534,8 +533,8 @@ CASES = (
         _build_ecn,
         {**_DELAY, "marked": f"{QUEUE}.marked", "goodput": "own.goodput"},
         (
-            _keep_short(read=count_where(take("delay"), "marked")),
-            _keep("goodput", "goodput with ECN"),
+            _keep_short(needs="marked", absent=_UNMARKED),
+            _keep("goodput", "goodput with ECN", needs="marked", absent=_UNMARKED),
         ),
         variants=("codel", "pie"),
         extent=Extent.RATES,
