@@ -161,7 +161,7 @@ def _draw_curve(rows: pl.DataFrame, curve: Curve, case: Case) -> vl.Chart:
     ]
     if bound is not None and curve.is_log:
         text = format_quantity(curve.bound, curve.kind)
-        layers.insert(0, mark_among(rows, [(bound, text)], scale, x="at", y="y"))
+        layers = [*mark_among(rows, [(bound, text)], scale, x="at", y="y"), *layers]
     return vl.layer(*layers)
 
 

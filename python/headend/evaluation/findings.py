@@ -130,6 +130,16 @@ class Findings:
         """Give what was measured of all runs of a condition and a name, by seed."""
         return self.values.get((case.id, spot.variant, *spot.place.labels, name), {})
 
+    @functools.cached_property
+    def has_one_place(self) -> bool:
+        """Whether everything is run at one place, which then need not be named."""
+        spots = [spot for case in self.cases for spot in self.list_spots(case)]
+        return len({spot.place for spot in spots}) == 1
+
+    def name_spot(self, spot: Spot) -> str:
+        """Name a condition; nothing where there is no other."""
+        return spot.variant if self.has_one_place else str(spot)
+
     def read(self, case: Case, spot: Spot, name: str, read: Read) -> dict[int, float]:
         """Read a number of all runs of a condition and a name, by seed."""
         by_seed = self.list_runs(case, spot, name)

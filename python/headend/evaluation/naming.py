@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Iterator
 
@@ -17,10 +18,19 @@ def write_name(case: Case, variant: str, scenario: Scenario, name: str) -> Overr
     """Give the overrides that put a name in its places; a queue keeps the buffer of its place."""
     found: list[tuple[str, str]] = []
     for path in case.list_paths(variant):
+        if _is_there(scenario, path, name):
+            continue
         found.append((path, name))
         if path.endswith(".queue"):
             found += _keep_buffer(scenario, path, name)
     return tuple(found)
+
+
+def _is_there(scenario: Scenario, path: str, name: str) -> bool:
+    """Say whether a place has a name without parameters already, with those of its case."""
+    kind, typed = split_name(name)
+    written = find_value(scenario, path)
+    return not typed and isinstance(written, dict) and kind in written
 
 
 def _keep_buffer(scenario: Scenario, path: str, name: str) -> Iterator[tuple[str, str]]:
@@ -54,9 +64,16 @@ def split_name(name: str) -> tuple[str, frozenset[str]]:
     return kind, frozenset(parameters if isinstance(parameters, dict) else ())
 
 
-def list_parameters(kind: str) -> set[str]:
+def list_parameters(kind: str) -> frozenset[str]:
     """List the parameters of a queue; nothing for one that the engine does not describe."""
+    return _list_queues().get(kind, frozenset())
+
+
+@functools.cache
+def _list_queues() -> dict[str, frozenset[str]]:
     from headend.engine.vocabulary import list_choices
 
-    choices = (choice for choice in list_choices("queue") if choice.name == kind)
-    return {parameter.name for choice in choices for parameter in choice.parameters}
+    return {
+        choice.name: frozenset(parameter.name for parameter in choice.parameters)
+        for choice in list_choices("queue")
+    }

@@ -83,9 +83,9 @@ def _list_misses(found: Findings) -> Section:
     ):
         lines = [
             f"{f'{own.name}: ' if several else ''}"
-            f"{describe_miss(own, own.worst, request.family.baseline)}."
+            f"{describe_miss(found, own)}."
             for own in misses
-            if own.standing is standing and own.worst
+            if own.standing is standing
         ]
         if lines:
             parts.append(Section("list", lines, title))

@@ -8,6 +8,7 @@ from headend.evaluation.case import Case, Extent, Place, Scenario, Span, Unteste
 from headend.evaluation.criterion import (
     Bound,
     Criterion,
+    Values,
     Whose,
     divide,
     measure_lopsidedness,
@@ -257,6 +258,12 @@ def _build_several(place: Place, _: str) -> Scenario:
     return scenario
 
 
+def _compare_losses(values: Values) -> float | None:
+    small = divide("small_lost", "small_sent")(values)
+    large = divide("large_lost", "large_sent")(values)
+    return small / large if small is not None and large else None
+
+
 CASES = (
     Case(
         "sizes",
@@ -275,7 +282,7 @@ CASES = (
                 "small packets have no undue advantage",
                 "loss of small packets, over that of large ones",
                 "number",
-                lambda values: _compare_losses(values),
+                _compare_losses,
                 False,
                 Bound(Whose.OURS, 0.5),
                 absent="No large packet was lost.",
@@ -481,7 +488,7 @@ CASES = (
         "As many NewReno flows without end as cause a loss of about 0.1, 0.5 and 1 % behind"
         " drop-tail: 0.036, 0.081 and 0.114 of the packets that path and buffer hold.",
         _build_level,
-        {"goodput": "tcp.goodput", "jain": "tcp.jain_index", "lost": "tcp.loss", **_DELAY},
+        {"goodput": "tcp.goodput", **_DELAY},
         (_keep_short(), _keep_goodput()),
         variants=("mild", "medium", "heavy"),
     ),
@@ -626,11 +633,35 @@ UNTESTED = (
     Untested("12", "Operator control and auto-tuning", "it is a discussion, and no test"),
 )
 
+TRADES = (
+    Trade("levels-trade", "Goodput over delay by the congestion level", "levels"),
+    Trade("friendly-trade", "Goodput over delay of one NewReno flow", "friendly"),
+    Trade("aggressive-trade", "Goodput over delay of one CUBIC flow", "aggressive"),
+)
 
-def _compare_losses(values: Any) -> float | None:
-    small = divide("small_lost", "small_sent")(values)
-    large = divide("large_lost", "large_sent")(values)
-    return small / large if small is not None and large else None
-
-CURVES: tuple[Curve, ...] = ()
-TRADES: tuple[Trade, ...] = ()
+CURVES = (
+    Curve(
+        "rtt-fairness",
+        "Round-trip time fairness",
+        "The goodput of a NewReno flow over that of one over 100 ms, by its round trip (section 6):"
+        " 1 is fair. The bars are 95 % intervals over seeds.",
+        "round-trips",
+        divide("second", "first"),
+        "number",
+        "goodput, over that of the flow of 100 ms",
+        "round trip (ms)",
+        bound=1.0,
+    ),
+    Curve(
+        "burst-pages",
+        "Page load times by the traffic beside",
+        "The mean load time of a page of 50 objects beside datagrams (I), also one transfer (II),"
+        " bursty video (III), or both (IV), as section 7.2 has them.",
+        "bursts",
+        take("page"),
+        "time",
+        "page load time",
+        "traffic beside",
+        is_log=False,
+    ),
+)

@@ -15,7 +15,7 @@ from headend.scenario.source import Overrides
 from headend.text.quantity import Kind, parse_quantity
 
 #: Seeds by default, and in the quick form.
-SEEDS, QUICK_SEEDS = (1, 2, 3), (1, 2)
+SEEDS, QUICK_SEEDS = (1, 2, 3, 4, 5), (1, 2)
 
 #: The columns of the design.
 FACTORS = ("case", "variant", "rate", "rtt", "buffer", "name")

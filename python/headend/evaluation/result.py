@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from headend.analysis.ranking import Feasibility
 from headend.analysis.summary import summarise_means
 from headend.design.design import Design
-from headend.errors import InputError
+from headend.errors import InputError, take_path
 from headend.evaluation.findings import Findings
 from headend.evaluation.request import FACTORS, Request
 from headend.evaluation.sentences import answer_evaluation
 from headend.evaluation.tables import list_rows
 from headend.pages.notebook import Presented
-from headend.results.experiment import Experiment, check_fit, open_experiment, read_experiment
+from headend.results.export import write_tables
+from headend.results.experiment import TABLES, Experiment, check_fit, open_experiment, read_experiment
 from headend.results.folder import MANIFEST
 
 if TYPE_CHECKING:
@@ -37,6 +39,9 @@ class Evaluation(Experiment, Presented):
     """
 
     kind = "evaluation"
+
+    #: The tables that `to_csv` writes.
+    tables: ClassVar[tuple[str, ...]] = (*TABLES, "verdicts")
 
     request: Request
 
@@ -82,6 +87,31 @@ class Evaluation(Experiment, Presented):
         import polars as pl
 
         return pl.DataFrame(list(list_rows(self.findings)), infer_schema_length=None)
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether a criterion fails for a name that is evaluated."""
+        names = self.request.names
+        return any(self.findings.count(name)[Feasibility.FAILS] for name in names)
+
+    def to_csv(
+        self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False
+    ) -> list[Path]:
+        """Write ``results.csv``, ``summary.csv``, the means, and ``verdicts.csv``.
+
+        Parameters
+        ----------
+        folder, tables, force
+            As of ``Result.to_csv``.
+
+        Returns
+        -------
+        list of Path
+            The files that were written.
+        """
+        own = (self.table, self.summary, self.verdicts)
+        found = dict(zip(self.tables, own, strict=True))
+        return write_tables(found, take_path(folder, "folder"), "csv", tables, force=force)
 
     def draw_figures(self) -> list[Figure]:
         """Draw the figures of its page."""

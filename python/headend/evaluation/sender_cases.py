@@ -602,5 +602,30 @@ UNTESTED = (
     Untested("7.11", "Data centres", "it is a controlled environment of its own (section 4)"),
 )
 
-CURVES: tuple[Curve, ...] = ()
-TRADES: tuple[Trade, ...] = ()
+TRADES = (Trade("alone-trade", "Goodput over delay behind drop-tail", "bufferbloat"),)
+
+CURVES = (
+    Curve(
+        "loss-buffer",
+        "Loss by the size of the buffer",
+        "The loss that four flows cause behind drop-tail, by its buffer in bandwidth-delay products"
+        " (section 5.1.3); the bars are 95 % intervals over seeds.",
+        "loss",
+        divide("lost", "sent"),
+        "ratio",
+        "loss",
+        "buffer (BDP)",
+    ),
+    Curve(
+        "beside-standard",
+        "What a standard sender gets beside it",
+        "The share of CUBIC, and of NewReno, beside one flow of each name (section 5.2.1), in the"
+        " first buffer of the grid.",
+        "beside",
+        divide("other", "other", "own"),
+        "ratio",
+        "share of the standard sender",
+        "standard sender",
+        is_log=False,
+    ),
+)

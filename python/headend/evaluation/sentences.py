@@ -43,8 +43,7 @@ def describe_worst(findings: Findings) -> str:
         return ""
     fails = [own for own in misses if own.standing is Feasibility.FAILS]
     worst = max(fails or misses, key=lambda own: own.worst.excess if own.worst else 0.0)
-    assert worst.worst
-    told = describe_miss(worst, worst.worst, findings.request.family.baseline)
+    told = describe_miss(findings, worst)
     who = f" of {worst.name}" if len(findings.request.names) > 1 else ""
     return f"Furthest off{who}{'' if fails else ', and undecided'}: {told}."
 

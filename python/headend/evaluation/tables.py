@@ -11,7 +11,7 @@ from headend.analysis.grading import Grade
 from headend.analysis.ranking import Feasibility
 from headend.analysis.sums import BASE_UNITS
 from headend.evaluation.case import Case
-from headend.evaluation.findings import Finding, Findings, Verdict
+from headend.evaluation.findings import Findings, Verdict
 from headend.text.quantity import format_quantity
 from headend.wording.table import Cell, Column, Row, Table, make_matrix, make_table
 
@@ -70,8 +70,7 @@ def tabulate_case(findings: Findings, case: Case) -> Table:
         asked = Cell(
             f"{criterion.what} {bound}", note=f"{criterion.bound.whose}; {section}"
         )
-        cells = [describe_verdict(findings.find(name, case, criterion), family.baseline)
-                 for name in names]  # fmt: skip
+        cells = [describe_verdict(findings, findings.find(name, case, criterion)) for name in names]
         rows.append(Row(criterion.statement, (asked, *cells)))
     return Table(tuple(columns), tuple(rows), "criterion", look="stacked")
 
@@ -81,15 +80,15 @@ def _list_judged(findings: Findings) -> list[str]:
     return list(findings.request.every)
 
 
-def describe_verdict(verdict: Verdict, baseline: str) -> Cell:
+def describe_verdict(findings: Findings, verdict: Verdict) -> Cell:
     """Write a verdict: the word, the number at the worst condition, and where that is."""
-    worst = verdict.worst
+    baseline, worst = findings.request.family.baseline, verdict.worst
     if worst is None:
         if verdict.name == baseline:
             return Cell("–", note="what the others are held against")
         return Cell(WORDS[Feasibility.MISSING], note=verdict.criterion.absent)
     kind = verdict.criterion.kind
-    lines = [f"at {worst.spot}"]
+    lines = [f"at {where}"] if (where := findings.name_spot(worst.spot)) else []
     if worst.baseline and verdict.name != baseline and baseline:
         lines.append(f"{baseline}: {format_estimate(worst.baseline, kind)}")
     if len(verdict.findings) > 1:
@@ -124,7 +123,7 @@ def tabulate_conditions(findings: Findings, case: Case) -> Table:
                 at = next((one for one in verdict.findings if one.spot == spot), None)
                 text = format_estimate(own, criterion.kind) if own else "–"
                 cells.append(Cell(text, at.standing.grade if at else Grade.NONE))
-            rows.append([criterion.what, str(spot), *cells])
+            rows.append([criterion.what, findings.name_spot(spot), *cells])
     return make_table("what", ["condition", *names], rows)
 
 
@@ -172,9 +171,11 @@ def _spread(prefix: str, estimate: Estimate | None) -> dict[str, float | None]:
             strict=True)}  # fmt: skip
 
 
-def describe_miss(verdict: Verdict, worst: Finding, baseline: str) -> str:
-    """Say in a sentence what a verdict is about: what was measured, against what, and where."""
-    criterion = verdict.criterion
+def describe_miss(findings: Findings, verdict: Verdict) -> str:
+    """Say what is worst of a verdict: what was measured, against what, and where."""
+    criterion, worst = verdict.criterion, verdict.worst
+    assert worst, "a verdict that was missed has a condition"
+    baseline, where = findings.request.family.baseline, findings.name_spot(worst.spot)
     measured = format_estimate(worst.own, criterion.kind)
     asked = format_quantity(worst.limit, criterion.kind)
     sign = "at most" if criterion.at_most else "at least"
@@ -183,7 +184,7 @@ def describe_miss(verdict: Verdict, worst: Finding, baseline: str) -> str:
         of = f" ({baseline}: {format_estimate(worst.baseline, criterion.kind)})"
     return (
         f"{verdict.case.title} ({name_section(verdict.section)}): {criterion.what} is {measured},"
-        f" {sign} {asked} is asked{of}, at {worst.spot}"
+        f" {sign} {asked} is asked{of}{f', at {where}' if where else ''}"
     )
 
 
