@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from headend.analysis.estimate import Estimate, estimate_mean
+from headend.analysis.estimate import BOUNDS, Estimate, estimate_mean
 from headend.evaluation.criterion import take
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel, make_figure
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from headend.evaluation.case import Case, Place
     from headend.evaluation.curves import Curve, Trade
     from headend.evaluation.findings import Findings, Spot
+
+#: Nanoseconds of a millisecond.
+_MILLI = 1e6
 
 _NUMBER = re.compile(r"[0-9.]+")
 
@@ -47,13 +50,13 @@ def draw_trade(findings: Findings, trade: Trade) -> Figure | None:
                 "series": name,
                 "slot": slot,
                 "condition": ", ".join(filter(None, (spot.variant, spot.place.labels[2]))),
-                **_spread("x", x, 1e6),
-                **_spread("y", y, spot.place.rate),
+                **_spread("x", x),
+                **_spread("y", y),
             }
             for slot, name in enumerate(findings.request.every)
             for spot in spots
-            if (x := _estimate(findings, case, spot, name, trade.delay))
-            and (y := _estimate(findings, case, spot, name, trade.goodput))
+            if (x := _estimate(findings, case, spot, name, trade.delay, _MILLI))
+            and (y := _estimate(findings, case, spot, name, trade.goodput, spot.place.rate))
         ]
         if rows:
             title = ", ".join((format_quantity(rate, "rate"), format_quantity(rtt, "time")))
@@ -69,7 +72,7 @@ def draw_trade(findings: Findings, trade: Trade) -> Figure | None:
 def _draw_trade(rows: pl.DataFrame) -> vl.Chart:
     chosen = highlight()
     x = vl.Scale(zero=True, nice=True)
-    y = vl.Scale(domain=[min(0.5, _least(rows, "y_low")), 1], nice=False)
+    y = vl.Scale(domain=[min(0.9, math.floor(10 * _least(rows, "y_low")) / 10), 1], nice=False)
     base = make_chart(rows).encode(
         color=colour(rows, "circle"),
         opacity=fade(chosen),
@@ -122,7 +125,7 @@ def _list_points(
                         "slot": slot,
                         "variant": spot.variant,
                         "at": float(number[0]) if number else 0.0,
-                        **_spread("y", estimate_mean(values), 1.0),
+                        **_spread("y", estimate_mean(values, BOUNDS.get(curve.kind))),
                     }
                 )
     return rows
@@ -175,15 +178,16 @@ def _list_paths(findings: Findings, case: Case) -> list[tuple[float, float]]:
 
 
 def _estimate(
-    findings: Findings, case: Case, spot: Spot, name: str, value: str
+    findings: Findings, case: Case, spot: Spot, name: str, value: str, unit: float
 ) -> Estimate | None:
-    values = list(findings.read(case, spot, name, take(value)).values())
-    return estimate_mean(values) if values else None
+    """Estimate a value in a unit; none of those that are drawn is below zero."""
+    values = [own / unit for own in findings.read(case, spot, name, take(value)).values()]
+    return estimate_mean(values, (0.0, math.inf if unit == _MILLI else 1.0)) if values else None
 
 
-def _spread(name: str, own: Estimate, base: float) -> dict[str, float]:
-    low, high = (own.mean, own.mean) if math.isnan(own.low) else (max(own.low, 0.0), own.high)
-    return {name: own.mean / base, f"{name}_low": low / base, f"{name}_high": high / base}
+def _spread(name: str, own: Estimate) -> dict[str, float]:
+    low, high = (own.mean, own.mean) if math.isnan(own.low) else (own.low, own.high)
+    return {name: own.mean, f"{name}_low": low, f"{name}_high": high}
 
 
 def _least(rows: pl.DataFrame, column: str) -> float:

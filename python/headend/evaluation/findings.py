@@ -194,11 +194,6 @@ class Findings:
             if limits:
                 yield _judge(criterion, spot, own, base, limits)
 
-    def list_worst(self, name: str) -> list[Verdict]:
-        """List the verdicts of a name, worst first."""
-        own = [verdict for verdict in self.verdicts if verdict.name == name]
-        return sorted(own, key=_rank)
-
     def count(self, name: str, cases: Sequence[Case] | None = None) -> dict[Feasibility, int]:
         """Count a name's verdicts by standing, of some cases or of all."""
         wanted = {case.id for case in cases} if cases is not None else None
@@ -231,6 +226,7 @@ def _judge(
     )
 
 
-def _rank(verdict: Verdict) -> tuple[int, float]:
+def rank_verdict(verdict: Verdict) -> tuple[int, float]:
+    """Give a verdict's place among others: the worst is first."""
     worst = verdict.worst
     return _ORDER.index(verdict.standing), -worst.excess if worst else 0.0

@@ -16,11 +16,11 @@ from headend.evaluation.tables import (
     tabulate_untested,
 )
 from headend.pages.experiment import write_experiment_page
-from headend.pages.section import Page, Section, fold, text
+from headend.pages.section import Line, Page, Section, fold, text
 from headend.sweeps.page import list_failures
 
 if TYPE_CHECKING:
-    from headend.evaluation.findings import Findings
+    from headend.evaluation.findings import Findings, Verdict
     from headend.evaluation.result import Evaluation
 
 
@@ -66,32 +66,33 @@ def render_evaluation(result: Evaluation) -> str:
             remarks=[describe_setup(found)],
             warnings=result.notes,
             failures=[told for _, told in list_failures(result.failures)],
-            columns="choices",
+            columns="choices long",
         )
     )
 
 
 def _list_misses(found: Findings) -> Section:
     """List what fails and what is undecided, worst first."""
-    request = found.request
-    misses = list_misses(found, request.names)
-    several = len(request.names) > 1
+    names = found.request.names
+    misses, several = list_misses(found, names), len(names) > 1
     parts = []
     for standing, title in (
         (Feasibility.FAILS, "What fails, worst first"),
         (Feasibility.UNDECIDED, "What the seeds leave undecided"),
     ):
-        lines = [
-            f"{f'{own.name}: ' if several else ''}"
-            f"{describe_miss(found, own)}."
-            for own in misses
-            if own.standing is standing
-        ]
+        lines = [_link(found, own, several=several) for own in misses if own.standing is standing]
         if lines:
             parts.append(Section("list", lines, title))
     if not parts:
         parts.append(text("Every criterion holds under all conditions."))
     return Section("sections", parts)
+
+
+def _link(found: Findings, verdict: Verdict, *, several: bool) -> Line:
+    """Write what is worst of a verdict, which leads to the table of its case."""
+    who = f"{verdict.name}: " if several else ""
+    title, _, rest = describe_miss(found, verdict).partition(": ")
+    return (who, (title, f"#{verdict.case.id}"), f": {rest}.")
 
 
 def write_evaluation_page(result: Evaluation, path: Path | None = None) -> Path:

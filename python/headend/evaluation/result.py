@@ -109,9 +109,12 @@ class Evaluation(Experiment, Presented):
         list of Path
             The files that were written.
         """
-        own = (self.table, self.summary, self.verdicts)
-        found = dict(zip(self.tables, own, strict=True))
-        return write_tables(found, take_path(folder, "folder"), "csv", tables, force=force)
+        target = take_path(folder, "folder")
+        return write_tables(self.list_tables(), target, "csv", tables, force=force)
+
+    def list_tables(self) -> dict[str, pl.DataFrame]:
+        """Give its tables by name."""
+        return dict(zip(self.tables, (self.table, self.summary, self.verdicts), strict=True))
 
     def draw_figures(self) -> list[Figure]:
         """Draw the figures of its page."""

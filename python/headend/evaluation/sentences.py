@@ -41,11 +41,10 @@ def describe_worst(findings: Findings) -> str:
     misses = list_misses(findings, findings.request.names)
     if not misses:
         return ""
-    fails = [own for own in misses if own.standing is Feasibility.FAILS]
-    worst = max(fails or misses, key=lambda own: own.worst.excess if own.worst else 0.0)
-    told = describe_miss(findings, worst)
+    worst = misses[0]
     who = f" of {worst.name}" if len(findings.request.names) > 1 else ""
-    return f"Furthest off{who}{'' if fails else ', and undecided'}: {told}."
+    open_ = "" if worst.standing is Feasibility.FAILS else ", and undecided"
+    return f"Furthest off{who}{open_}: {describe_miss(findings, worst)}."
 
 
 def describe_setup(findings: Findings) -> str:

@@ -11,7 +11,7 @@ from headend.analysis.grading import Grade
 from headend.analysis.ranking import Feasibility
 from headend.analysis.sums import BASE_UNITS
 from headend.evaluation.case import Case
-from headend.evaluation.findings import Findings, Verdict
+from headend.evaluation.findings import Findings, Verdict, rank_verdict
 from headend.text.quantity import format_quantity
 from headend.wording.table import Cell, Column, Row, Table, make_matrix, make_table
 
@@ -55,7 +55,9 @@ def _sum_up(findings: Findings, case: Case, name: str) -> Cell:
     if not judged:
         return Cell("does not apply")
     worst = next(own for own in counts if counts[own])
-    return Cell(f"{counts[Feasibility.HOLDS]} of {judged}", worst.grade, WORDS[worst])
+    others = (Feasibility.FAILS, Feasibility.UNDECIDED)
+    note = ", ".join(write_standing(counts[own], own) for own in others if counts[own])
+    return Cell(f"{counts[Feasibility.HOLDS]} of {judged} hold", worst.grade, note=note)
 
 
 def tabulate_case(findings: Findings, case: Case) -> Table:
@@ -198,14 +200,26 @@ def count_standings(counts: dict[Feasibility, int]) -> str:
     """
     judged = sum(count for own, count in counts.items() if own is not Feasibility.MISSING)
     told = [f"{counts.get(Feasibility.HOLDS, 0)} of {judged} criteria hold"]
-    if fails := counts.get(Feasibility.FAILS):
-        told.append(f"{fails} {'fails' if fails == 1 else 'fail'}")
-    if open_ := counts.get(Feasibility.UNDECIDED):
-        told.append(f"{open_} {'is' if open_ == 1 else 'are'} undecided")
+    others = (Feasibility.FAILS, Feasibility.UNDECIDED)
+    told += [write_standing(counts[own], own) for own in others if counts.get(own)]
     return ", ".join(told)
+
+
+def write_standing(count: int, standing: Feasibility) -> str:
+    """Say how many criteria have a standing.
+
+    Examples
+    --------
+    >>> write_standing(1, Feasibility.FAILS), write_standing(2, Feasibility.UNDECIDED)
+    ('1 fails', '2 are undecided')
+    """
+    if standing is Feasibility.UNDECIDED:
+        return f"{count} {'is' if count == 1 else 'are'} undecided"
+    return f"{count} {'fails' if count == 1 else 'fail'}"
 
 
 def list_misses(findings: Findings, names: Sequence[str]) -> list[Verdict]:
     """List what fails, then what is undecided, of some names, worst first."""
     wanted = (Feasibility.FAILS, Feasibility.UNDECIDED)
-    return [own for name in names for own in findings.list_worst(name) if own.standing in wanted]
+    found = [own for own in findings.verdicts if own.name in names and own.standing in wanted]
+    return sorted(found, key=rank_verdict)
