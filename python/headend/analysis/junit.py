@@ -202,7 +202,9 @@ def _make_suite(name: str, result: Record, *, is_strict: bool) -> Element:
             message = f"{stopped}; expected {outcome.expected}, so far {_describe_found(outcome)}"
             _add_error(suite, name, message, outcome.name)
             continue
-        case = ElementTree.SubElement(suite, "testcase", classname=name, name=clean_text(outcome.name))
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=name, name=clean_text(outcome.name)
+        )
         if not outcome.met:
             message = clean_text(f"expected {outcome.expected}, {_describe_found(outcome)}")
             failure = ElementTree.SubElement(case, "failure", type="missed", message=message)

@@ -118,8 +118,8 @@ def _options(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 @app.command("queue", cls=Command)
 @_names(
     "queue",
-    'A queue as queue= takes it: a name, such as codel, or a table, such as {codel={target="15 ms"}}'
-    " in quotes.",
+    "A queue as queue= takes it: a name, such as codel, or a table in quotes, such as"
+    ' {codel={target="15 ms"}}.',
 )
 @click.option(
     "--rate",
@@ -158,8 +158,8 @@ def queue(**values: Any) -> None:
 @app.command("sender", cls=Command)
 @_names(
     "congestion",
-    'A congestion control as tcp.congestion= takes it: a name, such as bbr, or a table, such as'
-    ' {ledbat={target="60 ms"}} in quotes.',
+    "A congestion control as tcp.congestion= takes it: a name, such as bbr, or a table in quotes,"
+    ' such as {ledbat={target="60 ms"}}.',
 )
 @click.option(
     "--rate",

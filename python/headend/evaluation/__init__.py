@@ -1,1 +1,1 @@
-"""The tests that RFCs ask of queues, congestion controls and calls: scenarios, criteria, verdicts."""
+"""What RFCs say should be tested of queues, congestion controls and calls, and verdicts on it."""

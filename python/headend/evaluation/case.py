@@ -45,11 +45,11 @@ class Extent(StrEnum):
 
     #: With each rate, round trip and buffer.
     GRID = "grid"
-    #: With each rate and round trip, and the first buffer.
+    #: With each rate and round trip, and a buffer of one bandwidth-delay product.
     PATHS = "paths"
-    #: With each rate, the longest round trip and the first buffer.
+    #: With each rate, the longest round trip and that buffer.
     RATES = "rates"
-    #: With the first rate, the longest round trip and the first buffer.
+    #: With the first rate, the longest round trip and that buffer.
     ONE = "one"
 
 

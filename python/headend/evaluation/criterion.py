@@ -159,4 +159,3 @@ def measure_lopsidedness(first: str, second: str) -> Read:
         return max(known) / min(known) if len(known) == 2 and min(known) > 0 else None
 
     return read
-

@@ -198,7 +198,7 @@ def _prepare(
     request: Request, reader: _Reader, allowance: Allowance
 ) -> list[tuple[Mapping[str, Any], Job]]:
     """Check all points, and give each with the leading columns of its rows."""
-    points = []
+    points: list[tuple[Mapping[str, Any], Job]] = []
     for number, setting in enumerate(request.list_settings(), start=1):
         text, overrides, kept = _write(request, reader, setting)
         for seed in request.seeds:

@@ -1,4 +1,11 @@
-"""The line of every case: one bottleneck downstream, and ten times its rate upstream."""
+"""The line of every case: one bottleneck downstream, and ten times its rate upstream.
+
+Paths have a jitter of one packet's time at the bottleneck. Without it, flows that lose packets when
+a drop-tail queue overflows do so in a phase that never changes: at 10 Mbit/s and 20 ms, a NewReno
+flow then loses three times as many packets as the CUBIC flow beside it. Floyd and Jacobson, "On
+Traffic Phase Effects in Packet-Switched Gateways" (1992), found that a random time of up to a
+packet's time at the bottleneck, which hosts have, removes such effects.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +31,11 @@ def size_buffer(place: Place, rtt: float | None = None) -> int:
     """Give the bytes of a place's buffer, by its own round trip or a longer one in ns."""
     bdp = place.bdp if rtt is None else place.bdp * rtt / place.rtt
     return max(round(bdp * place.buffer), _LEAST_PACKETS * PACKET)
+
+
+def find_packet_time(place: Place) -> float:
+    """Give how long a full packet takes at a place's bottleneck, in ns."""
+    return PACKET * 8 / place.rate * 1e9
 
 
 def count_flows(place: Place, factor: float) -> int:
@@ -70,7 +82,12 @@ def make_line(
         "bottleneck": QUEUE,
         "link": {"line": {"point_to_point": make_direction(place, size_buffer(place, rtt))}},
         "flow": {
-            name: {"direction": "down", "rtt": write_time(place.rtt), **flow}
+            name: {
+                "direction": "down",
+                "rtt": write_time(place.rtt),
+                **flow,
+                "path": {"jitter": write_time(find_packet_time(place)), **flow.get("path", {})},
+            }
             for name, flow in flows.items()
         },
     }

@@ -64,7 +64,7 @@ _TABLE_4 = ((0, 2.0), (35, 0.8), (70, 2.0))
 
 
 def _list_phases(table: Sequence[tuple[float, float]], end: float) -> dict[str, Span]:
-    """List the second half of each phase: a mean rate of the media and a mean delay of the queue."""
+    """List the second half of each phase: a mean rate of the media, and a mean queueing delay."""
     found = {}
     ends = [at for at, _ in table[1:]] + [end]
     for number, ((at, _), until) in enumerate(zip(table, ends, strict=True), start=1):
@@ -199,7 +199,9 @@ def _build_short(_: Place, variant: str) -> Scenario:
         "count": 10,
         "start": {"from": "0 s", "to": "10 s"},
     }
-    return _make(2e6, {"video": {**_MEDIA, "count": 2, "start": "5 s"}, "tcp": short}, 299, warmup=35)
+    return _make(
+        2e6, {"video": {**_MEDIA, "count": 2, "start": "5 s"}, "tcp": short}, 299, warmup=35
+    )
 
 
 def _build_several(_: Place, variant: str) -> Scenario:

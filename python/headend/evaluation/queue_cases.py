@@ -269,7 +269,8 @@ CASES = (
         "sizes",
         "4.4",
         "Packet sizes and congestion notification",
-        "NewReno flows of mild congestion, half of them with packets of 500 B and half with 1500 B.",
+        "NewReno flows of mild congestion, half of them with packets of 500 B and half with"
+        " 1500 B.",
         _build_sizes,
         {
             "small_lost": "small.discarded", "small_sent": "small.sent",
@@ -389,9 +390,9 @@ CASES = (
         "background",
         "5.4",
         "Less-than-best-effort sender",
-        "One LEDBAT flow beside one NewReno flow, both without end: with the target of 5 ms that the"
-        " RFC recommends (its gain of 10 is more than RFC 6817 allows: it is 1), and with the 100 ms"
-        " of RFC 6817.",
+        "One LEDBAT flow beside one NewReno flow, both without end: with the target of 5 ms that"
+        " the RFC recommends (its gain of 10 is more than RFC 6817 allows: it is 1), and with the"
+        " 100 ms of RFC 6817.",
         _build_background,
         {"goodput": "tcp.goodput", "lbe": "lbe.goodput", **_DELAY},
         (

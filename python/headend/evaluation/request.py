@@ -83,9 +83,7 @@ class Request:
         main = max(self.rtts)
         rates = self.rates[:1] if extent is Extent.ONE else self.rates
         rtts = self.rtts if extent in (Extent.GRID, Extent.PATHS) else (main,)
-        # §3.2 and §1.2 of RFC 7928: a buffer of one bandwidth-delay product is the usual one.
-        usual = (1.0 if 1.0 in self.buffers else self.buffers[0],)
-        buffers = self.buffers if extent is Extent.GRID else usual
+        buffers = self.buffers if extent is Extent.GRID else (choose_usual(self.buffers),)
         return tuple(
             Place(rate, rtt, buffer) for rate in rates for rtt in rtts for buffer in buffers
         )
@@ -165,19 +163,31 @@ def make_request(
     if not names or not all(names):
         raise InputError(f"expected the name of a {family.noun}, found nothing")
     beside = (family.baseline, *family.against, *against)
-    quick_places = family.rates[:1], family.rtts[-1:], family.buffers[len(family.buffers) // 3 :][:1]
-    places = quick_places if quick else (family.rates, family.rtts, family.buffers)
-    chosen = (rates, rtts, buffers)
-    filled = [tuple(own) if own else usual for own, usual in zip(chosen, places, strict=True)]
+    places = family.rates, family.rtts, family.buffers
+    if quick:
+        places = family.rates[:1], family.rtts[-1:], (choose_usual(family.buffers),)
     return Request(
         family,
         names,
         tuple(dict.fromkeys(own.strip() for own in beside if own.strip())),
-        *filled,
-        cases=choose_cases(family, sections),
-        seeds=tuple(seeds) if seeds else QUICK_SEEDS if quick else SEEDS,
-        overrides=tuple(overrides),
+        tuple(rates or places[0]),
+        tuple(rtts or places[1]),
+        tuple(buffers or places[2]),
+        choose_cases(family, sections),
+        tuple(seeds) if seeds else QUICK_SEEDS if quick else SEEDS,
+        tuple(overrides),
     )
+
+
+def choose_usual(buffers: Sequence[float]) -> float:
+    """Choose the buffer of what is run with one: one bandwidth-delay product (RFC 7928 §1.2).
+
+    Examples
+    --------
+    >>> choose_usual([0.5, 1.0, 4.0]), choose_usual([2.0, 4.0])
+    (1.0, 2.0)
+    """
+    return 1.0 if 1.0 in buffers else buffers[0]
 
 
 def choose_cases(family: Family, sections: Sequence[str]) -> tuple[str, ...]:

@@ -17,8 +17,14 @@ from headend.evaluation.request import FACTORS, Request
 from headend.evaluation.sentences import answer_evaluation
 from headend.evaluation.tables import list_rows
 from headend.pages.notebook import Presented
+from headend.results.experiment import (
+    TABLES,
+    Experiment,
+    check_fit,
+    open_experiment,
+    read_experiment,
+)
 from headend.results.export import write_tables
-from headend.results.experiment import TABLES, Experiment, check_fit, open_experiment, read_experiment
 from headend.results.folder import MANIFEST
 
 if TYPE_CHECKING:

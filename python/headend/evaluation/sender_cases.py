@@ -19,7 +19,6 @@ from headend.evaluation.line import (
     make_line,
     vary_rate,
     write_rate,
-    write_time,
 )
 
 #: The flow whose congestion control is evaluated; its key gets the name.
@@ -87,9 +86,7 @@ def _build_collapse(place: Place, _: str) -> Scenario:
 
 def _build_corruption(place: Place, variant: str) -> Scenario:
     loss = {"down": variant.removesuffix(" lost")}
-    return make_line(
-        place, {"own": {**_BULK, "path": {"loss": loss}}}, duration=60, warmup=20
-    )
+    return make_line(place, {"own": {**_BULK, "path": {"loss": loss}}}, duration=60, warmup=20)
 
 
 def _build_alone(place: Place, variant: str) -> Scenario:
@@ -98,11 +95,11 @@ def _build_alone(place: Place, variant: str) -> Scenario:
 
 def _build_buffers(place: Place, variant: str) -> Scenario:
     own = Place(place.rate, place.rtt, float(variant.split()[0]))
-    return make_line(own, {"own": _start_apart(_FEW)}, duration=80)
+    return make_line(own, {"own": _start_apart(_FEW)})
 
 
 #: When the later flow of two joins, and from when on their shares count, in seconds.
-_JOINS, _SETTLED, _END = 20, 40, 120
+_JOINS, _SETTLED, _END = 20, 110, 160
 
 
 def _build_late(place: Place, _: str) -> Scenario:
@@ -144,7 +141,9 @@ def _build_mixed_short(place: Place, variant: str) -> Scenario:
 
 def _build_wireless(place: Place, _: str) -> Scenario:
     low, middle, high = (write * place.rate for write in (0.4, 0.8, 1.6))
-    scenario = make_line(place, {"own": {**_BULK, "path": {"loss": {"down": "0.01 %"}}}}, duration=90)
+    scenario = make_line(
+        place, {"own": {**_BULK, "path": {"loss": {"down": "0.01 %"}}}}, duration=90
+    )
     return vary_rate(scenario, [(0, high), (2, low), (3, middle), (5, low), (6, middle)], 8)
 
 
@@ -330,7 +329,8 @@ CASES = (
         "late",
         "5.1.4",
         "Fairness to and of a flow that joins later",
-        "One flow without end, and a second one that joins after 20 s; their shares from 40 s on.",
+        "One flow without end, and a second one that joins after 20 s; their shares from 110 to"
+        " 160 s.",
         _build_late,
         {"first": "own.goodput", "late": "late.goodput"},
         (
@@ -380,7 +380,8 @@ CASES = (
         "beside",
         "5.2.1",
         "Beside existing general-purpose congestion control",
-        "One flow without end beside one of CUBIC (RFC 9438), and beside one of NewReno (RFC 5681).",
+        "One flow without end beside one of CUBIC (RFC 9438), and beside one of NewReno (RFC"
+        " 5681).",
         _build_beside,
         {"own": "own.goodput", "other": "other.goodput", **_DELAY},
         (
@@ -421,7 +422,8 @@ CASES = (
         "real-time",
         "5.2.2",
         "Beside real-time congestion control",
-        "One flow without end beside a telephone call and a video call (Google Congestion Control).",
+        "One flow without end beside a telephone call and a video call (Google Congestion"
+        " Control).",
         _build_call,
         {
             "mos": "call.down.mos.mean", "video": "video.down.video_rate.mean",
@@ -593,9 +595,13 @@ CASES = (
 
 UNTESTED = (
     Untested("5.3", "Other criteria", "they are discussions, and no tests"),
-    Untested("6.2", "Tunnel behaviour", "no link here marks an outer header apart from an inner one"),
+    Untested(
+        "6.2", "Tunnel behaviour", "no link here marks an outer header apart from an inner one"
+    ),
     Untested("7.2", "Network circuit breakers", "no queue here ends flows"),
-    Untested("7.4", "Internet of things and constrained nodes", "hosts here have no limits of power"),
+    Untested(
+        "7.4", "Internet of things and constrained nodes", "hosts here have no limits of power"
+    ),
     Untested("7.6", "Misbehaving nodes", "all receivers and routers here do as they should"),
     Untested("7.7", "Extreme packet reordering", "packets here do not overtake each other"),
     Untested("7.10", "Multipath transport", "a connection here has one path"),

@@ -24,15 +24,17 @@ def answer_evaluation(findings: Findings) -> Answer:
     family = request.family
     question = f"How does {join_names(list(request.names))} fare in the tests of {family.document}?"
     if len(request.names) > 1:
-        question = f"How do {join_names(list(request.names))} fare in the tests of {family.document}?"
+        question = (
+            f"How do {join_names(list(request.names))} fare in the tests of {family.document}?"
+        )
     counted = "; ".join(
         f"{name}: {count_standings(findings.count(name))}" for name in request.names
     )
     told = [f"{counted}."]
     if worst := describe_worst(findings):
         told.append(worst)
-    figures = [*family.trades, *family.curves]
-    why = figures[0].name if figures else ""
+    names = [*(own.name for own in family.trades), *(own.name for own in family.curves)]
+    why = names[0] if names else ""
     return Answer(question, tuple(told), tabulate_matrix(findings), why)
 
 

@@ -69,9 +69,7 @@ def tabulate_case(findings: Findings, case: Case) -> Table:
     for criterion in case.criteria:
         section = name_section(criterion.section or case.section)
         bound = criterion.write_bound(family.baseline)
-        asked = Cell(
-            f"{criterion.what} {bound}", note=f"{criterion.bound.whose}; {section}"
-        )
+        asked = Cell(f"{criterion.what} {bound}", note=f"{criterion.bound.whose}; {section}")
         cells = [describe_verdict(findings, findings.find(name, case, criterion)) for name in names]
         rows.append(Row(criterion.statement, (asked, *cells)))
     return Table(tuple(columns), tuple(rows), "criterion", look="stacked")
@@ -113,7 +111,7 @@ def _count_conditions(verdict: Verdict) -> str:
 def tabulate_conditions(findings: Findings, case: Case) -> Table:
     """Make the table of every condition of a case."""
     names = list(findings.request.every)
-    rows = []
+    rows: list[list[str | Cell | None]] = []
     for criterion in case.criteria:
         for spot in findings.list_spots(case):
             found = [findings.estimate(case, spot, name, criterion) for name in names]
