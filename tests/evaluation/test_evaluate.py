@@ -20,6 +20,7 @@ from headend.evaluation.latex import check_latex, render_latex
 from headend.evaluation.result import Evaluation, load_evaluation
 from headend.evaluation.tables import list_misses
 from headend.running.job import Job
+from vega_lite import check_panel
 
 #: The least that is run: ten runs of some 50 ms.
 QUICK = ("--section", "5.1.1", "--quick", "--seeds", "5")
@@ -82,6 +83,24 @@ def test_finished_points_are_kept_and_read_back(
     assert loaded.verdicts.equals(result.verdicts)
     assert loaded.request == result.request
     assert [figure.name for figure in loaded.draw_figures()] == ["friendly-trade"]
+
+
+def test_the_figures_of_every_family_are_drawn() -> None:
+    for family, name, sections in (
+        ("queue", "codel", ["friendly", "round-trips", "bursts"]),
+        ("sender", "cubic", ["loss", "beside"]),
+        ("media", "video_call", ["long"]),
+    ):
+        found = headend.evaluate(
+            family, name, sections=sections, rates=[2e6], rtts=[2e7], buffers=[1.0], seeds=2
+        )
+        answer, figures = found.present()
+        assert answer.why == figures[0].name
+        drawn = {own.case for own in (*found.request.family.curves, *found.request.family.trades)}
+        assert len(figures) == len(drawn & {case.id for case in found.findings.cases})
+        for figure in figures:
+            for panel in figure.panels:
+                check_panel(panel)
 
 
 def test_an_interruption_keeps_what_is_finished(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def _options(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         ),
         click.option(
             "--quick",
-            help="One rate, round trip and buffer, and two seeds: a first look, within seconds.",
+            help="One rate, round trip and buffer, and three seeds: a first look, within seconds.",
             is_flag=True,
         ),
         click.option(
@@ -335,7 +335,7 @@ def _print_result(result: Evaluation, *, full: bool) -> None:
         print_sentence(console, f"{WORDS[own.standing]}: {who}{describe_miss(found, own)}.")
     if not full and len(misses) > MOST_MISSES:
         more = len(misses) - MOST_MISSES
-        console.print(f"{more} more fail or are undecided: the page and --full list them.")
+        console.print(f"The page and --full list {more} more that fail or are undecided.")
     if misses:
         console.print()
     console.print(write_line(describe_setup(found)))

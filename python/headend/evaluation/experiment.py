@@ -78,7 +78,7 @@ def evaluate(
     sections
         Only the cases of these sections of the RFC.
     seeds
-        How many, or which; by default 3, and 2 of the quick form.
+        How many, or which; by default 5, and 3 in the quick form.
     quick
         At one condition only.
     out

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from headend.analysis.estimate import BOUNDS, Estimate, estimate_mean
+from headend.evaluation.case import Extent
 from headend.evaluation.criterion import take
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel, make_figure
@@ -83,7 +84,8 @@ def _draw_trade(rows: pl.DataFrame) -> vl.Chart:
             vl.Tooltip("y:Q", title="goodput", format=".3~%"),
         ],
     )
-    across = {"title": "mean queueing delay (ms)", "scale": x}
+    ticks = vl.Axis(tickCount={"expr": "max(2, min(8, floor(width / 60)))"})
+    across = {"title": "mean queueing delay (ms)", "scale": x, "axis": ticks}
     along = {"title": "goodput of the rate", "scale": y, "axis": vl.Axis(format="~%")}
     return vl.layer(
         base.mark_rule().encode(x=vl.X("x_low:Q", **across), x2="x_high:Q", y=vl.Y("y:Q", **along)),
@@ -103,7 +105,8 @@ def draw_curve(findings: Findings, curve: Curve) -> Figure | None:
     for place in findings.request.list_places(case.extent):
         rows = _list_points(findings, curve, case, place)
         if rows:
-            title = ", ".join(place.labels[:2])
+            shown = place.labels if case.extent is Extent.GRID else place.labels[:2]
+            title = "" if findings.has_one_place else ", ".join(shown)
             panels.append(Panel(title, _draw_curve(pl.DataFrame(rows), curve, case)))
     return make_figure(curve.name, curve.title, curve.text, panels)
 
@@ -157,8 +160,9 @@ def _draw_curve(rows: pl.DataFrame, curve: Curve, case: Case) -> vl.Chart:
             vl.Tooltip("y:Q", title=title, format=".3~g"),
         ],
     )
-    layers = [
-        base.mark_line().encode(y=y),
+    # Between kinds of traffic or of senders there is nothing.
+    layers = [base.mark_line().encode(y=y)] if curve.is_log else []
+    layers += [
         base.mark_rule().encode(y=vl.Y("y_low:Q", title=title, scale=scale), y2="y_high:Q"),
         base.mark_point(filled=True, size=45).encode(y=y, shape=shape(rows)).add_params(chosen),
     ]

@@ -625,8 +625,8 @@ CURVES = (
     Curve(
         "beside-standard",
         "What a standard sender gets beside it",
-        "The share of CUBIC, and of NewReno, beside one flow of each name (section 5.2.1), in the"
-        " first buffer of the grid.",
+        "The share of CUBIC, and of NewReno, beside one flow of each name (section 5.2.1): half is"
+        " an equal share. The bars are 95 % intervals over seeds.",
         "beside",
         divide("other", "other", "own"),
         "ratio",

@@ -63,7 +63,7 @@ def _sum_up(findings: Findings, case: Case, name: str) -> Cell:
 def tabulate_case(findings: Findings, case: Case) -> Table:
     """Make the table of a case: a row for each criterion, a column for each name."""
     family = findings.request.family
-    names = _list_judged(findings)
+    names = _list_judged(findings, case)
     columns = [Column("is asked"), *(Column(name) for name in names)]
     rows = []
     for criterion in case.criteria:
@@ -75,9 +75,16 @@ def tabulate_case(findings: Findings, case: Case) -> Table:
     return Table(tuple(columns), tuple(rows), "criterion", look="stacked")
 
 
-def _list_judged(findings: Findings) -> list[str]:
-    """List the names that have verdicts: all, and the baseline where a bound is no multiple."""
-    return list(findings.request.every)
+def _list_judged(findings: Findings, case: Case) -> list[str]:
+    """List the names that have verdicts: all but a baseline that only others are held against."""
+    baseline = findings.request.family.baseline
+    return [
+        name
+        for name in findings.request.every
+        if name != baseline
+        or name in findings.request.names
+        or any(findings.find(name, case, own).worst for own in case.criteria)
+    ]
 
 
 def describe_verdict(findings: Findings, verdict: Verdict) -> Cell:
