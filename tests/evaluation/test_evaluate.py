@@ -182,6 +182,7 @@ def test_json_is_one_document(tmp_path: Path) -> None:
         (["queue", "{codel={tarket=1}}", *QUICK], 'did you mean "target"?'),
         (["sender", "cubik", "--quick"], "congestion control cubik: unknown"),
         (["media", "video_cal", "--quick"], 'did you mean "video_call"?'),
+        (["media", "voice", "--quick"], "application voice: has not what RFC 8867 measures:"),
         (["queue"], "NAME"),
         (["queue", "codel", "--rate", "fast"], "--rate fast"),
         (["queue", "codel", "--buffer", "1 BDP"], "--buffer 1 BDP"),
@@ -199,6 +200,6 @@ def test_bad_input_is_one_line(words: list[str], told: str, tmp_path: Path) -> N
 
 def test_a_family_that_is_none_is_refused() -> None:
     with pytest.raises(InputError, match="expected one of queue, sender, media"):
-        headend.evaluate("queus", "codel")
+        headend.evaluate("line", "codel")
     with pytest.raises(InputError, match="expected the name of a queue, found nothing"):
         headend.evaluate("queue", [])

@@ -145,7 +145,7 @@ def queue(**values: Any) -> None:
 
         headend evaluate queue codel pie
         headend evaluate queue '{codel={target="15 ms"}}' --against codel
-        headend evaluate queue my_queue --section 8.2 --rate "100 Mbit/s"
+        headend evaluate queue docsis_pie --section 8.2 --rate "100 Mbit/s"
         headend evaluate queue fq_codel --quick
 
     Finished points are kept: run the command again, and it runs only what is missing. Exit code 1:

@@ -25,6 +25,7 @@ from headend.running.memory import Allowance, read_allowance
 from headend.running.points import gather_points, join_frames, run_points
 from headend.scenario.file_access import FileAccess, read_allowed
 from headend.scenario.source import Overrides, Text, read_scenario
+from headend.scenario.subjects import Vocabulary
 
 
 @dataclass(frozen=True)
@@ -186,12 +187,19 @@ def check_names(request: Request, reader: _Reader) -> None:
         overrides = tuple((path, name) for path in case.list_paths(case.variants[0]))
         text = reader.read(case, case.variants[0], place, overrides)
         try:
-            text.load(overrides)
+            scenario = text.load(overrides).scenario
         except InputError as error:
             told = str(error).removeprefix(f"{text.shown_as}: ")
             for path, _ in overrides:
                 told = told.replace(f" (from --set {path}={name})", "").removeprefix(f"{path}: ")
             raise InputError(f"{family.noun} {name}: {told}") from error
+        try:
+            Kept(case.list_measures(case.variants[0])).check(Vocabulary.from_scenario(scenario))
+        except InputError as error:
+            told = str(error).rpartition(": ")[2]
+            raise InputError(
+                f"{family.noun} {name}: has not what {family.document} measures: {told}"
+            ) from error
 
 
 def _prepare(
