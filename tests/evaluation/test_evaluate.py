@@ -96,7 +96,8 @@ def test_the_figures_of_every_family_are_drawn() -> None:
         )
         answer, figures = found.present()
         assert answer.why == figures[0].name
-        drawn = {own.case for own in (*found.request.family.curves, *found.request.family.trades)}
+        drawn = {own.case for own in found.request.family.curves}
+        drawn |= {own.case for own in found.request.family.trades}
         assert len(figures) == len(drawn & {case.id for case in found.findings.cases})
         for figure in figures:
             for panel in figure.panels:
