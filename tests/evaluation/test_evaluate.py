@@ -16,6 +16,7 @@ import headend
 from headend.analysis.estimate import format_estimate
 from headend.cli.main import app
 from headend.errors import InputError
+from headend.evaluation.criterion import take
 from headend.evaluation.latex import check_latex, render_latex
 from headend.evaluation.result import Evaluation, load_evaluation
 from headend.evaluation.tables import list_misses
@@ -59,7 +60,9 @@ def test_the_page_says_verdict_number_bound_whose_and_the_baseline(result: Evalu
         "What fails, worst first",
         'href="#friendly"',
         'id="friendly"',
-        "the RFC's comparison, our margin; §5.1.1",
+        "the RFC's comparison, our margin (§1.2); §5.1.1",
+        "RFC 7928, section 13: the scenario must be considered.",
+        "<code>headend run worst-friendly-codel.toml</code>",
         "goodput ≥ 90 % of drop_tail's",
         format_estimate(worst.own, "rate"),
         f"drop_tail: {format_estimate(worst.baseline, 'rate')}",
@@ -67,6 +70,16 @@ def test_the_page_says_verdict_number_bound_whose_and_the_baseline(result: Evalu
         "the RFC leaves tests of schedulers out of its scope",
     ):
         assert told in page, told
+
+
+def test_the_worst_condition_of_what_fails_is_a_scenario(result: Evaluation) -> None:
+    assert result.folder
+    ran = headend.run(result.folder / "worst-friendly-codel.toml")
+    goodput = ran.flows.filter(flow="tcp", direction="down")["goodput_bps"].item()
+    (verdict,) = list_misses(result.findings, ["codel"])
+    (spot,) = (own.spot for own in verdict.findings)
+    assert goodput == result.findings.read(verdict.case, spot, "codel", take("goodput"))[1]
+    assert "codel" in ran.title
 
 
 def test_finished_points_are_kept_and_read_back(

@@ -37,11 +37,15 @@ class Bound:
     factor
         Of the number that the baseline has under the same conditions and with the same seed; None
         where the bound is the value alone.
+    section
+        Where the RFC has what it is compared with, if that is another section than the
+        criterion's.
     """
 
     whose: Whose
     value: float = 0.0
     factor: float | None = None
+    section: str = ""
 
     def find(self, baseline: float | None, *, at_most: bool) -> float | None:
         """Give the bound in the base unit; None where it needs a baseline that was not measured.

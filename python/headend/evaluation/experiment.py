@@ -4,43 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from headend.design.seeds import choose_seeds
 from headend.errors import InputError, suggest, take_path
-from headend.evaluation.case import Case, Place
 from headend.evaluation.family import FAMILIES, Family
 from headend.evaluation.measuring import Kept
 from headend.evaluation.naming import write_name
 from headend.evaluation.page import render_evaluation
 from headend.evaluation.request import FACTORS, Request, Setting, make_request
 from headend.evaluation.result import Evaluation, open_evaluation_folder
+from headend.evaluation.worst import read_case, write_scenarios
 from headend.pages.experiment import write_experiment
 from headend.results.store import PointStore, list_points
 from headend.running.executor import Finished, OnProgress, read_stop
 from headend.running.job import Job, prepare
 from headend.running.memory import Allowance, read_allowance
 from headend.running.points import gather_points, join_frames, run_points
-from headend.scenario.file_access import FileAccess, read_allowed
-from headend.scenario.source import Overrides, Text, read_scenario
+from headend.scenario.file_access import read_allowed
+from headend.scenario.source import Overrides, Text
 from headend.scenario.subjects import Vocabulary
-
-
-@dataclass(frozen=True)
-class _Reader:
-    """Makes the texts of cases, which may read the files that the names say."""
-
-    allowed: tuple[Path, ...]
-
-    def read(self, case: Case, variant: str, place: Place, typed: Overrides) -> Text:
-        scenario = case.build(place, variant)
-        scenario["title"] = f"{case.title} (section {case.section})"
-        access = FileAccess(
-            typed=frozenset(f"{path}={value}" for path, value in typed), allowed=self.allowed
-        )
-        return read_scenario(scenario, access)
 
 
 def evaluate(
@@ -147,9 +132,9 @@ def run_request(
 ) -> Evaluation:
     """Run what is asked, or what is missing of it, with the options of `evaluate`."""
     folder = None if out is None else take_path(out, "out")
-    reader = _Reader(read_allowed(allow_files))
-    check_names(request, reader)
-    points = _prepare(request, reader, read_allowance(memory))
+    allowed = read_allowed(allow_files)
+    check_names(request, allowed)
+    points = _prepare(request, allowed, read_allowance(memory))
 
     def gather(store: PointStore, finished: list[Finished]) -> Evaluation:
         (done,) = finished
@@ -173,19 +158,21 @@ def run_request(
         allowance=read_allowance(memory),
         on_progress=on_progress,
     )
+    if result.complete:
+        result = replace(result, files=write_scenarios(result.findings, allowed))
     if folder:
         write_experiment(result, lambda: render_evaluation(result), report=report)
     return result
 
 
-def check_names(request: Request, reader: _Reader) -> None:
+def check_names(request: Request, allowed: tuple[Path, ...]) -> None:
     """Refuse a name that the engine does not know, before anything else is made of it."""
     family: Family = request.family
     case = family.cases[0]
     place = request.list_places(case.extent)[0]
     for name in request.every:
         overrides = tuple((path, name) for path in case.list_paths(case.variants[0]))
-        text = reader.read(case, case.variants[0], place, overrides)
+        text = read_case(case, case.variants[0], place, overrides, allowed)
         try:
             scenario = text.load(overrides).scenario
         except InputError as error:
@@ -203,12 +190,12 @@ def check_names(request: Request, reader: _Reader) -> None:
 
 
 def _prepare(
-    request: Request, reader: _Reader, allowance: Allowance
+    request: Request, allowed: tuple[Path, ...], allowance: Allowance
 ) -> list[tuple[Mapping[str, Any], Job]]:
     """Check all points, and give each with the leading columns of its rows."""
     points: list[tuple[Mapping[str, Any], Job]] = []
     for number, setting in enumerate(request.list_settings(), start=1):
-        text, overrides, kept = _write(request, reader, setting)
+        text, overrides, kept = _write(request, allowed, setting)
         for seed in request.seeds:
             labels = zip(FACTORS, setting.labels, strict=True)
             columns = {"setting": number, **dict(labels), "seed": seed}
@@ -216,10 +203,12 @@ def _prepare(
     return points
 
 
-def _write(request: Request, reader: _Reader, setting: Setting) -> tuple[Text, Overrides, Kept]:
+def _write(
+    request: Request, allowed: tuple[Path, ...], setting: Setting
+) -> tuple[Text, Overrides, Kept]:
     """Give a setting's scenario with its overrides, and what is kept of its runs."""
     case, variant = setting.case, setting.variant
     scenario = case.build(setting.place, variant)
     overrides = (*write_name(case, variant, scenario, setting.name), *request.overrides)
-    text = reader.read(case, variant, setting.place, overrides)
+    text = read_case(case, variant, setting.place, overrides, allowed)
     return text, overrides, Kept(case.list_measures(variant), case.spans)

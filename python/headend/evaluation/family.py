@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from headend.evaluation import media_cases, queue_cases, sender_cases
-from headend.evaluation.case import Case, Place, Untested
+from headend.evaluation.case import Case, Untested
 from headend.evaluation.curves import Curve, Trade
 
 
@@ -33,6 +34,8 @@ class Family:
         What is not run of the RFC, and why.
     rates, rtts, buffers
         Where cases are run by default: bit/s, ns, and bandwidth-delay products.
+    needs
+        How far the RFC wants a section's scenario, where it says so.
     curves, trades
         What is drawn.
     """
@@ -48,21 +51,13 @@ class Family:
     rates: tuple[float, ...]
     rtts: tuple[float, ...]
     buffers: tuple[float, ...]
+    needs: Mapping[str, str] = field(default_factory=dict)
     curves: tuple[Curve, ...] = ()
     trades: tuple[Trade, ...] = ()
 
     def find_case(self, name: str) -> Case:
         """Give a case by its id; a KeyError where it has none."""
         return {case.id: case for case in self.cases}[name]
-
-    def list_places(self) -> tuple[Place, ...]:
-        """List all places of the default grid."""
-        return tuple(
-            Place(rate, rtt, buffer)
-            for rate in self.rates
-            for rtt in self.rtts
-            for buffer in self.buffers
-        )
 
 
 FAMILIES = {
@@ -78,6 +73,7 @@ FAMILIES = {
         (10e6, 50e6),
         (20e6, 100e6),
         (1.0, 4.0),
+        queue_cases.NEEDS,
         queue_cases.CURVES,
         queue_cases.TRADES,
     ),
@@ -93,6 +89,7 @@ FAMILIES = {
         (10e6, 50e6),
         (20e6, 100e6),
         (0.5, 1.0, 4.0),
+        {},
         sender_cases.CURVES,
         sender_cases.TRADES,
     ),
@@ -108,6 +105,7 @@ FAMILIES = {
         (media_cases.REFERENCE.rate,),
         (media_cases.REFERENCE.rtt,),
         (media_cases.REFERENCE.buffer,),
+        {},
         media_cases.CURVES,
         media_cases.TRADES,
     ),

@@ -13,6 +13,9 @@ from headend.scenario.source import Overrides
 #: The key of a queue's limit.
 LIMIT = "limit"
 
+#: Letters of a name that the name of a file has.
+_LONGEST = 40
+
 
 def write_name(case: Case, variant: str, scenario: Scenario, name: str) -> Overrides:
     """Give the overrides that put a name in its places; a queue keeps the buffer of its place."""
@@ -24,6 +27,18 @@ def write_name(case: Case, variant: str, scenario: Scenario, name: str) -> Overr
         if path.endswith(".queue"):
             found += _keep_buffer(scenario, path, name)
     return tuple(found)
+
+
+def make_safe(name: str) -> str:
+    """Write a name as a part of the name of a file.
+
+    Examples
+    --------
+    >>> make_safe('{codel={target="15 ms"}}')
+    'codel--target--15-ms'
+    """
+    own = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
+    return own.strip("-.")[:_LONGEST]
 
 
 def _is_there(scenario: Scenario, path: str, name: str) -> bool:

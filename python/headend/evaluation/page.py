@@ -15,11 +15,14 @@ from headend.evaluation.tables import (
     tabulate_conditions,
     tabulate_untested,
 )
+from headend.evaluation.worst import list_failing, name_scenario
 from headend.pages.experiment import write_experiment_page
 from headend.pages.section import Line, Page, Section, fold, text
 from headend.sweeps.page import list_failures
+from headend.text.wording import join_names
 
 if TYPE_CHECKING:
+    from headend.evaluation.case import Case
     from headend.evaluation.findings import Findings, Verdict
     from headend.evaluation.result import Evaluation
 
@@ -34,7 +37,7 @@ def render_evaluation(result: Evaluation) -> str:
     cases = [
         Section(
             "sections",
-            [text(case.about, style="soft"), Section("table", tabulate_case(found, case))],
+            _describe_case(result, case),
             f"{name_section(case.section)} {case.title}",
             anchor=case.id,
         )
@@ -69,6 +72,23 @@ def render_evaluation(result: Evaluation) -> str:
             columns="choices long",
         )
     )
+
+
+def _describe_case(result: Evaluation, case: Case) -> list[Section]:
+    """Give what is run, how far the RFC wants it, the verdicts, and what to run to see more."""
+    found = result.findings
+    family = found.request.family
+    about = case.about
+    if need := family.needs.get(case.section):
+        about += f" {family.document}, section 13: the scenario {need}."
+    parts = [text(about, style="soft"), Section("table", tabulate_case(found, case))]
+    files = [name_scenario(own) for own in list_failing(found) if own.case.id == case.id]
+    if files and result.folder:
+        told = join_names([f"`headend run {name}`" for name in files])
+        parts.append(
+            text(f"The worst condition, in the folder of this page: {told}.", style="soft")
+        )
+    return parts
 
 
 def _list_misses(found: Findings) -> Section:

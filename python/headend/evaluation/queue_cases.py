@@ -34,13 +34,13 @@ RENO = {"system": "rfc", "congestion": "reno", "initial_window": 3}
 MILD, MEDIUM, HEAVY = 0.036, 0.081, 0.114
 
 #: §1.2: "better than drop-tail (with a BDP-sized buffer)".
-SHORTER = Bound(Whose.RFC, factor=1.0)
+SHORTER = Bound(Whose.RFC, factor=1.0, section="1.2")
 
 #: §1.1 asks for a high goodput besides, and says no number: a tenth may be its price.
-KEPT = Bound(Whose.MARGIN, factor=0.9)
+KEPT = Bound(Whose.MARGIN, factor=0.9, section="1.2")
 
 #: The same for what people wait for.
-NO_LONGER = Bound(Whose.MARGIN, factor=1.1)
+NO_LONGER = Bound(Whose.MARGIN, factor=1.1, section="1.2")
 
 _DELAY = {"delay": f"{QUEUE}.delay.mean", "delay_p99": f"{QUEUE}.delay.p99"}
 _USE = {"utilisation": f"{QUEUE}.utilisation"}
@@ -461,7 +461,7 @@ CASES = (
                 "ratio",
                 take("late"),
                 True,
-                Bound(Whose.MARGIN, 0.01, 1.1),
+                Bound(Whose.MARGIN, 0.01, 1.1, "1.2"),
             ),
             Criterion(
                 "datagrams",
@@ -470,7 +470,7 @@ CASES = (
                 "ratio",
                 take("lost"),
                 True,
-                Bound(Whose.MARGIN, 0.01, 1.1),
+                Bound(Whose.MARGIN, 0.01, 1.1, "1.2"),
             ),
             _keep_short("delay_p99", "99th percentile of the queueing delay"),
         ),
@@ -549,7 +549,7 @@ CASES = (
                 "number",
                 take("mos"),
                 False,
-                Bound(Whose.MARGIN, factor=0.95),
+                Bound(Whose.MARGIN, factor=0.95, section="1.2"),
             ),
             Criterion(
                 "page",
@@ -614,6 +614,16 @@ CASES = (
         paths=("link.l.point_to_point.down.queue", "link.m.point_to_point.down.queue"),
     ),
 )  # fmt: skip
+
+#: How far the RFC wants each scenario (§13, Figure 4).
+NEEDS = {
+    "4.5": "must be discussed if supported",
+    **dict.fromkeys(
+        ("5.1.1", "5.1.2", "5.2", "5.3", "6.2", "7.2", "8.2.5", "8.2.6"), "must be considered"
+    ),
+    "9.1": "is recommended",
+    **dict.fromkeys(("5.4", "9.2", "10.2"), "may be considered"),
+}
 
 UNTESTED = (
     Untested(

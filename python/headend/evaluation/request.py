@@ -11,6 +11,7 @@ from headend.design.factor import Factor
 from headend.errors import InputError, suggest
 from headend.evaluation.case import Case, Extent, Place
 from headend.evaluation.family import FAMILIES, Family
+from headend.evaluation.naming import make_safe
 from headend.scenario.source import Overrides
 from headend.text.quantity import Kind, parse_quantity
 
@@ -75,9 +76,7 @@ class Request:
     @property
     def name(self) -> str:
         """What the results are called."""
-        safe = ("".join(own if own.isalnum() or own in "-_." else "-" for own in name)
-                for name in self.names)  # fmt: skip
-        return "-".join([self.family.name, *(own.strip("-")[:40] for own in safe)])
+        return "-".join([self.family.name, *map(make_safe, self.names)])
 
     def list_places(self, extent: Extent) -> tuple[Place, ...]:
         """List the places at which a case is run."""

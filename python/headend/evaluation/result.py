@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -50,6 +50,9 @@ class Evaluation(Experiment, Presented):
     tables: ClassVar[tuple[str, ...]] = (*TABLES, "verdicts")
 
     request: Request
+    #: The scenarios of the worst conditions by the names of their files; what is read back has
+    #: none.
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Say of what it is."""
@@ -132,6 +135,10 @@ class Evaluation(Experiment, Presented):
         """Give the answer and all figures of its page."""
         figures = self.draw_figures()
         return self.answer.settle_why([figure.name for figure in figures]), figures
+
+    def list_files(self) -> dict[str, bytes]:
+        """Give the scenarios of the worst conditions, by the names of their files."""
+        return dict(self.files)
 
     def describe(self) -> dict[str, Any]:
         """Give what the manifest keeps besides the design."""

@@ -26,8 +26,8 @@ OWN = "flow.own.tcp.congestion"
 _OWN = (OWN,)
 
 #: RFC 9743 §5 gives no thresholds: the comparison with standard senders is its own, the rest ours.
-NO_LONGER = Bound(Whose.MARGIN, factor=1.1)
-KEPT = Bound(Whose.MARGIN, factor=0.9)
+NO_LONGER = Bound(Whose.MARGIN, factor=1.1, section="5.2")
+KEPT = Bound(Whose.MARGIN, factor=0.9, section="5.2")
 
 #: How much less a standard sender may get beside this one than beside a standard one.
 NO_HARM = Bound(Whose.MARGIN, factor=0.5)

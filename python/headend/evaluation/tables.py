@@ -69,7 +69,10 @@ def tabulate_case(findings: Findings, case: Case) -> Table:
     for criterion in case.criteria:
         section = name_section(criterion.section or case.section)
         bound = criterion.write_bound(family.baseline)
-        asked = Cell(f"{criterion.what} {bound}", note=f"{criterion.bound.whose}; {section}")
+        whose = str(criterion.bound.whose)
+        if criterion.bound.section:
+            whose += f" ({name_section(criterion.bound.section)})"
+        asked = Cell(f"{criterion.what} {bound}", note=f"{whose}; {section}")
         cells = [describe_verdict(findings, findings.find(name, case, criterion)) for name in names]
         rows.append(Row(criterion.statement, (asked, *cells)))
     return Table(tuple(columns), tuple(rows), "criterion", look="stacked")
