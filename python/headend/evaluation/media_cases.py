@@ -83,12 +83,12 @@ def _judge_phases(
     found = []
     for number, (at, ratio) in enumerate(table, start=1):
         most = min(ratio * rate, flows * (_MOST + _SOUND))
-        when = f"from {at:g} s on ({ratio * rate / 1e6:g} Mbit/s)"
+        when = f"in the phase from {at:g} s on ({ratio * rate / 1e6:g} Mbit/s)"
         found.append(
             Criterion(
                 f"rate-{number}",
                 f"{when}, the rate comes near the capacity",
-                "rate in the phase's second half, of what is possible",
+                f"rate {when}, of what is possible",
                 "ratio",
                 _share(f"rate {number}", most),
                 False,
@@ -99,7 +99,7 @@ def _judge_phases(
             Criterion(
                 f"delay-{number}",
                 f"{when}, the queue is short",
-                "mean queueing delay in the phase's second half",
+                f"mean queueing delay {when}",
                 "time",
                 take(f"delay {number}"),
                 True,
@@ -227,7 +227,8 @@ CASES = (
         "capacity",
         "5.1",
         "Variable available capacity with a single flow",
-        "One call over 1, 2.5, 0.6 and 1 Mbit/s, with 50 and 100 ms one way.",
+        "One call over 1, 2.5, 0.6 and 1 Mbit/s, with 50 and 100 ms one way; the second half of"
+        " each phase counts.",
         _build_capacity,
         {"loss": "video.down.loss", "frozen": "video.down.frozen.mean"},
         _judge_phases(_TABLE_1, 1e6, 1),
@@ -240,7 +241,7 @@ CASES = (
         "two",
         "5.2",
         "Variable available capacity with multiple flows",
-        "Two calls over 4, 2, 3.5, 1 and 2 Mbit/s.",
+        "Two calls over 4, 2, 3.5, 1 and 2 Mbit/s; the second half of each phase counts.",
         _build_two,
         {"loss": "video.down.loss"},
         _judge_phases(_TABLE_2, 2e6, 2),

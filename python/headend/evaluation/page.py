@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from headend.evaluation.result import Evaluation
 
 
+#: The template puts the chart beside a matrix of more rows.
+_LONG = 9
+
+
 def render_evaluation(result: Evaluation) -> str:
     """Write the page as HTML."""
     from headend.pages.page import render_page
@@ -69,7 +73,8 @@ def render_evaluation(result: Evaluation) -> str:
             remarks=[describe_setup(found)],
             warnings=result.notes,
             failures=[told for _, told in list_failures(result.failures)],
-            columns="choices long",
+            # A long matrix stands beside the chart, where columns share the room that there is.
+            columns="choices long" if len(found.cases) > _LONG else "long",
         )
     )
 

@@ -54,8 +54,9 @@ def describe_setup(findings: Findings) -> str:
     request = findings.request
     conditions = {str(spot.place) for case in findings.cases for spot in findings.list_spots(case)}
     runs = sum(1 for _ in request.list_settings()) * len(request.seeds)
+    beside = f" Beside: {join_names(list(request.against))}." if request.against else ""
     return (
         f"{write_count(len(findings.cases), 'test')} at {write_count(len(conditions), 'condition')}"
         f" (rate, round trip, buffer) with {write_count(len(request.seeds), 'seed')}:"
-        f" {write_count(runs, 'run')}. Beside: {join_names(list(request.against)) or 'nothing'}."
+        f" {write_count(runs, 'run')}.{beside}"
     )
