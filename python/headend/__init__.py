@@ -9,6 +9,8 @@
   have, and gives a ``Recommendation``.
 - ``find_capacity("street")`` finds how many homes a cable line's channels carry, and gives a
   ``Capacity``.
+- ``evaluate("queue", "codel")`` runs what RFC 7928 says should be tested of a queue, RFC 9743 of a
+  sender and RFC 8867 of a call, and gives an ``Evaluation``.
 - ``replay("laptop.pcapng")`` replays in virtual time what ``headend emulate`` recorded, and gives a
   ``Result``.
 - ``load("results/NAME")`` reads any of these back.
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from headend.capacity.result import Capacity
     from headend.emulation.replaying import replay
     from headend.errors import InputError
+    from headend.evaluation.experiment import evaluate
+    from headend.evaluation.result import Evaluation
     from headend.loading.loading import load
     from headend.loading.tables import export_tables
     from headend.recommendation.experiment import recommend
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Capacity",
     "Comparison",
+    "Evaluation",
     "Finding",
     "InputError",
     "Recommendation",
@@ -58,6 +63,7 @@ __all__ = [
     "SweepResult",
     "__version__",
     "compare",
+    "evaluate",
     "export_tables",
     "find",
     "find_capacity",
@@ -72,6 +78,7 @@ __all__ = [
 _HOMES = {
     "Capacity": "headend.capacity.result",
     "Comparison": "headend.running.comparison",
+    "Evaluation": "headend.evaluation.result",
     "Finding": "headend.scenario.lookup",
     "InputError": "headend.errors",
     "Recommendation": "headend.recommendation.result",
@@ -79,6 +86,7 @@ _HOMES = {
     "ScenarioError": "headend._engine",
     "SweepResult": "headend.sweeps.result",
     "compare": "headend.running.experiment",
+    "evaluate": "headend.evaluation.experiment",
     "export_tables": "headend.loading.tables",
     "find": "headend.study.locating",
     "find_capacity": "headend.capacity.experiment",

@@ -37,6 +37,7 @@ ORDER = (
     "study",
     "recommendation",
     "capacity",
+    "evaluation",
     "loading",
     "cli",
     "__main__",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -105,8 +105,18 @@ def write_junit(
     InputError
         When the file cannot be written, or would take the place of one that is not of headend's.
     """
+    return save_suites(write_suites(results, unfinished, is_strict=is_strict), path)
+
+
+def save_suites(content: bytes, path: str | Path) -> Path:
+    """Write an XML document of `finish_suites` to a file, whole or not at all.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be written, or would take the place of one that is not of headend's.
+    """
     path = take_path(path, "path")
-    content = write_suites(results, unfinished, is_strict=is_strict)
     try:
         _refuse_foreign(path)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -122,19 +132,30 @@ def write_suites(
     """Give the XML document of `write_junit`."""
     from xml.etree import ElementTree
 
-    root = ElementTree.Element("testsuites", name="headend")
     names = _name_suites(results)
-    for name, result in zip(names, results, strict=True):
-        root.append(_make_suite(name, result, is_strict=is_strict))
+    suites = [
+        _make_suite(name, result, is_strict=is_strict)
+        for name, result in zip(names, results, strict=True)
+    ]
     for name in unfinished:
-        suite = ElementTree.SubElement(root, "testsuite", name=_clean(name))
-        _add_properties(suite, {"interrupted": "not run"})
-        _add_error(suite, _clean(name), "the run was interrupted before its end, and not kept")
-        _count(suite)
-    _count(root)
+        suite = ElementTree.Element("testsuite", name=clean_text(name))
+        add_properties(suite, {"interrupted": "not run"})
+        _add_error(suite, clean_text(name), "the run was interrupted before its end, and not kept")
+        suites.append(suite)
     times = [result.wall_seconds for result in results if result.wall_seconds is not None]
-    if times:
-        root.set("time", f"{sum(times):.3f}")
+    return finish_suites(suites, sum(times) if times else None)
+
+
+def finish_suites(suites: Iterable[Element], seconds: float | None = None) -> bytes:
+    """Give the XML document of some test suites, with the numbers of their test cases."""
+    from xml.etree import ElementTree
+
+    root = ElementTree.Element("testsuites", name="headend")
+    root.extend(suites)
+    for element in (*root, root):
+        _count(element)
+    if seconds is not None:
+        root.set("time", f"{seconds:.3f}")
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
@@ -152,7 +173,7 @@ def _name_suites(results: Sequence[Record]) -> list[str]:
 def _make_suite(name: str, result: Record, *, is_strict: bool) -> Element:
     from xml.etree import ElementTree
 
-    name = _clean(name)
+    name = clean_text(name)
     suite = ElementTree.Element("testsuite", name=name)
     if result.wall_seconds is not None:
         suite.set("time", f"{result.wall_seconds:.3f}")
@@ -170,7 +191,7 @@ def _make_suite(name: str, result: Record, *, is_strict: bool) -> Element:
         duration = format_quantity(manifest.get("duration_ns"), "time")
         properties["interrupted"] = f"at {properties['simulated']} of {duration}"
         stopped = f"the run was interrupted {properties['interrupted']}"
-    _add_properties(suite, properties)
+    add_properties(suite, properties)
     if stopped and not result.expectations:
         _add_error(suite, name, stopped)
     if is_strict and not is_trustworthy(result):
@@ -181,15 +202,16 @@ def _make_suite(name: str, result: Record, *, is_strict: bool) -> Element:
             message = f"{stopped}; expected {outcome.expected}, so far {_describe_found(outcome)}"
             _add_error(suite, name, message, outcome.name)
             continue
-        case = ElementTree.SubElement(suite, "testcase", classname=name, name=_clean(outcome.name))
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=name, name=clean_text(outcome.name)
+        )
         if not outcome.met:
-            message = _clean(f"expected {outcome.expected}, {_describe_found(outcome)}")
+            message = clean_text(f"expected {outcome.expected}, {_describe_found(outcome)}")
             failure = ElementTree.SubElement(case, "failure", type="missed", message=message)
             failure.text = message
     if result.warnings:
         output = ElementTree.SubElement(suite, "system-out")
-        output.text = "\n".join(_clean(f"Warning: {text}.") for text in result.warnings)
-    _count(suite)
+        output.text = "\n".join(clean_text(f"Warning: {text}.") for text in result.warnings)
     return suite
 
 
@@ -199,8 +221,8 @@ def _add_error(
     """Add a test case that neither passed nor failed, since its run cannot be judged by."""
     from xml.etree import ElementTree
 
-    added = ElementTree.SubElement(suite, "testcase", classname=name, name=_clean(case))
-    message = _clean(message)
+    added = ElementTree.SubElement(suite, "testcase", classname=name, name=clean_text(case))
+    message = clean_text(message)
     error = ElementTree.SubElement(added, "error", type=kind, message=message)
     error.text = message
 
@@ -213,25 +235,26 @@ def _describe_found(outcome: Outcome) -> str:
 
 def _count(element: Element) -> None:
     """Write how many test cases an element has in it, once they are there."""
-    for key, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error")):
+    tags = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
+    for key, tag in tags.items():
         element.set(key, str(sum(1 for _ in element.iter(tag))))
-    element.set("skipped", "0")
 
 
-def _add_properties(suite: Element, values: dict[str, str]) -> None:
+def add_properties(suite: Element, values: Mapping[str, str]) -> None:
+    """Add what is known of a test suite, by name."""
     from xml.etree import ElementTree
 
     properties = ElementTree.SubElement(suite, "properties")
     for name, value in values.items():
-        ElementTree.SubElement(properties, "property", name=name, value=_clean(value))
+        ElementTree.SubElement(properties, "property", name=name, value=clean_text(value))
 
 
-def _clean(text: str) -> str:
+def clean_text(text: str) -> str:
     r"""Replace characters that XML cannot hold by escapes.
 
     Examples
     --------
-    >>> print(_clean("bell \x07, half \ud800, nothing \uffff"))
+    >>> print(clean_text("bell \x07, half \ud800, nothing \uffff"))
     bell \x07, half \ud800, nothing \uffff
     """
     return _NO_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", reveal_line(text))

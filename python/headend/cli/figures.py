@@ -148,6 +148,10 @@ def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
         from headend.capacity.result import load_capacity
 
         drawn = load_capacity(first).draw_figures()
+    elif kind == "evaluation":
+        from headend.evaluation.result import load_evaluation
+
+        drawn = load_evaluation(first).draw_figures()
     else:
         from headend.figures.catalogue import draw_figures, list_drawings
         from headend.running.comparison import load_results

@@ -26,6 +26,7 @@ SECTIONS = {
             "sweep": "sweep:sweep",
             "recommend": "recommend:recommend",
             "capacity": "capacity:capacity",
+            "evaluate": "evaluate:app",
             "study": "study:app",
         },
         "Real programs": {"emulate": "emulate:emulate", "replay": "replay:replay"},

@@ -83,6 +83,11 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
         from headend.capacity.result import load_capacity
 
         path = write_capacity_page(load_capacity(first), out)
+    elif kind == "evaluation":
+        from headend.evaluation.page import write_evaluation_page
+        from headend.evaluation.result import load_evaluation
+
+        path = write_evaluation_page(load_evaluation(first), out)
     else:
         path = load_comparison(folders).report(out or first / REPORT)
     if as_json:

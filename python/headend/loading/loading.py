@@ -6,26 +6,30 @@ from pathlib import Path
 
 from headend.capacity.result import Capacity, load_capacity
 from headend.errors import InputError, refuse_unfit, take_path
+from headend.evaluation.result import Evaluation, load_evaluation
 from headend.recommendation.result import Recommendation, load_recommendation
 from headend.results.record import read_manifest
 from headend.running.comparison import Comparison, load_comparison
 from headend.running.result import Result
 from headend.sweeps.result import SweepResult, load_sweep
 
+#: What a folder's results are read back as.
+Loaded = Result | Comparison | SweepResult | Recommendation | Capacity | Evaluation
 
-def load(folder: str | Path) -> Result | Comparison | SweepResult | Recommendation | Capacity:
+
+def load(folder: str | Path) -> Loaded:
     """Read a results folder back, whichever command or function wrote it.
 
     Parameters
     ----------
     folder
-        Of a run, a comparison, a sweep, a recommendation or a capacity.
+        Of a run, a comparison, a sweep, a recommendation, a capacity or an evaluation.
 
     Returns
     -------
-    Result, Comparison, SweepResult, Recommendation or Capacity
-        What ``headend.run``, ``headend.compare``, ``headend.sweep``, ``headend.recommend`` or
-        ``headend.find_capacity`` gave.
+    Result, Comparison, SweepResult, Recommendation, Capacity or Evaluation
+        What ``headend.run``, ``headend.compare``, ``headend.sweep``, ``headend.recommend``,
+        ``headend.find_capacity`` or ``headend.evaluate`` gave.
 
     Raises
     ------
@@ -51,7 +55,7 @@ def load(folder: str | Path) -> Result | Comparison | SweepResult | Recommendati
         raise refuse_unfit([folder], error) from error
 
 
-def _load(folder: Path) -> Result | Comparison | SweepResult | Recommendation | Capacity:
+def _load(folder: Path) -> Loaded:
     manifest = read_manifest(folder)
     kind = manifest.get("kind", "run")
     if kind == "run":
@@ -62,9 +66,11 @@ def _load(folder: Path) -> Result | Comparison | SweepResult | Recommendation | 
         return load_recommendation(folder)
     if kind == "capacity":
         return load_capacity(folder)
+    if kind == "evaluation":
+        return load_evaluation(folder)
     if kind != "comparison":
         raise InputError(
-            f"{folder}: expected the results of a run, a comparison, a sweep, a recommendation or a"
-            f" capacity, found a {kind}; headend.export_tables writes its tables"
+            f"{folder}: expected the results of a run, a comparison, a sweep, a recommendation, a"
+            f" capacity or an evaluation, found a {kind}; headend.export_tables writes its tables"
         )
     return load_comparison([folder])

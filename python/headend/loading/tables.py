@@ -12,6 +12,7 @@ from headend.comparison.board import tabulate_figures
 from headend.comparison.comparison import gather_variants
 from headend.comparison.notes import describe_unfinished
 from headend.errors import InputError, take_path
+from headend.evaluation.result import load_evaluation
 from headend.results.experiment import RESULTS, SUMMARY
 from headend.results.export import flatten_value, gather_tables, write_tables
 from headend.results.folder import read_json, read_table
@@ -45,14 +46,16 @@ def export_tables(
     are the tables that ``docs/reference/results.md`` explains. A comparison has the same tables
     over all its runs, with ``label`` and ``seed`` in front, and ``figures``, the means over seeds
     with intervals and differences; a sweep and a recommendation have ``results``, a row for each
-    point and measure, and ``summary``, the means over seeds; a study has ``points`` and ``claims``.
+    point and measure, and ``summary``, the means over seeds; an evaluation has ``verdicts``
+    besides; a study has ``points`` and ``claims``.
     That a run was stopped before its end, or that a comparison lacks some, is logged as a warning
     of the logger ``headend``: the tables look like any others.
 
     Parameters
     ----------
     folder
-        The results of a run, a comparison, a sweep, a recommendation or a study.
+        The results of a run, a comparison, a sweep, a recommendation, a capacity, an evaluation or
+        a study.
     target
         The folder to write to; it is made if it is not there.
     kind
@@ -115,6 +118,8 @@ def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
         points = f"{swept.count_done()} of {swept.design.count_points()} points"
         notes = [] if swept.complete else [f"partial, stopped before its end ({points})"]
         return {Path(name).stem: read_table(folder, name) for name in (RESULTS, SUMMARY)}, notes
+    if kind == "evaluation":
+        return load_evaluation(folder).list_tables(), []
     if kind in ("recommendation", "capacity"):
         from headend.loading.loading import load
 

@@ -26,7 +26,7 @@ REPORT = PAGE
 LONGEST_NAME = 160
 
 #: Kinds of results whose finished points are worth keeping: they are gone on with, never replaced.
-RESUMABLE = ("sweep", "study", "recommendation", "capacity")
+RESUMABLE = ("sweep", "study", "recommendation", "capacity", "evaluation")
 
 
 def choose_folder(name: str, parent: Path = Path("results"), *, force: bool = False) -> Path:

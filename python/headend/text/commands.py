@@ -16,6 +16,8 @@ COMMANDS = MappingProxyType(
         " modems' files.",
         "capacity": "Find how many homes a line's channels carry before too many people suffer from"
         " sharing.",
+        "evaluate": "Run what an RFC says should be tested of a queue, a sender or a call, and"
+        " judge it.",
         "study": "Reproduce published results: list the studies, show one, run one, or write a page"
         " of all.",
         "emulate": "Run a real program behind the line of a scenario, in real time, beside"

@@ -1,0 +1,232 @@
+"""What was found: a verdict on each criterion, for each name, over all conditions and seeds."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headend.analysis.estimate import BOUNDS, Estimate, estimate_mean
+from headend.analysis.ranking import Feasibility, judge_estimate
+from headend.evaluation.case import Case, Place
+from headend.evaluation.criterion import Criterion, Read, Values
+from headend.evaluation.request import Request
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Worst first.
+_ORDER = (Feasibility.FAILS, Feasibility.UNDECIDED, Feasibility.HOLDS, Feasibility.MISSING)
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A condition of a case: its variant, and its place."""
+
+    variant: str
+    place: Place
+
+    def __str__(self) -> str:
+        """Name it."""
+        return ", ".join(filter(None, (self.variant, str(self.place))))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A criterion at one condition.
+
+    Parameters
+    ----------
+    standing
+        Whether it holds there.
+    own
+        The number over the seeds.
+    baseline
+        The baseline's number; None where it was not measured.
+    limit
+        The bound, mean over the seeds.
+    excess
+        By how much the number is beyond the bound, as a share of the bound; below 0 within it.
+    """
+
+    spot: Spot
+    standing: Feasibility
+    own: Estimate
+    baseline: Estimate | None
+    limit: float
+    excess: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A criterion over all conditions, for one name; the worst condition comes first."""
+
+    case: Case
+    criterion: Criterion
+    name: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def standing(self) -> Feasibility:
+        """Whether it holds everywhere, fails anywhere, or is undecided."""
+        return self.findings[0].standing if self.findings else Feasibility.MISSING
+
+    @property
+    def worst(self) -> Finding | None:
+        """The condition with the worst standing, and of these the one furthest beyond the bound."""
+        return self.findings[0] if self.findings else None
+
+    @property
+    def section(self) -> str:
+        """Where the RFC has it."""
+        return self.criterion.section or self.case.section
+
+    def count(self, standing: Feasibility) -> int:
+        """Count the conditions of a standing."""
+        return sum(own.standing is standing for own in self.findings)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All verdicts.
+
+    Parameters
+    ----------
+    request
+        What was asked.
+    table
+        A row for each point and measure.
+    """
+
+    request: Request
+    table: pl.DataFrame
+
+    @functools.cached_property
+    def values(self) -> dict[tuple[str, ...], dict[int, Values]]:
+        """What was measured, by the labels of a setting and the seed."""
+        found: dict[tuple[str, ...], dict[int, dict[str, float]]] = {}
+        if self.table.is_empty():
+            return {}
+        rows = self.table.filter(self.table["error"].is_null() & self.table["value"].is_not_null())
+        names = ("case", "variant", "rate", "rtt", "buffer", "name", "seed", "measure", "value")
+        for *labels, seed, measure, value in rows.select(names).iter_rows():
+            if not math.isnan(value):
+                found.setdefault(tuple(labels), {}).setdefault(seed, {})[measure] = value
+        return found  # type: ignore[return-value]
+
+    @functools.cached_property
+    def cases(self) -> list[Case]:
+        """The cases that were run."""
+        return [case for case in self.request.family.cases if case.id in self.request.cases]
+
+    def list_spots(self, case: Case) -> list[Spot]:
+        """List the conditions of a case."""
+        places = self.request.list_places(case.extent)
+        return [Spot(variant, place) for variant in case.variants for place in places]
+
+    def list_runs(self, case: Case, spot: Spot, name: str) -> Mapping[int, Values]:
+        """Give what was measured of all runs of a condition and a name, by seed."""
+        return self.values.get((case.id, spot.variant, *spot.place.labels, name), {})
+
+    @functools.cached_property
+    def has_one_place(self) -> bool:
+        """Whether everything is run at one place, which then need not be named."""
+        spots = [spot for case in self.cases for spot in self.list_spots(case)]
+        return len({spot.place for spot in spots}) == 1
+
+    def name_spot(self, spot: Spot) -> str:
+        """Name a condition; nothing where there is no other."""
+        return spot.variant if self.has_one_place else str(spot)
+
+    def read(self, case: Case, spot: Spot, name: str, read: Read) -> dict[int, float]:
+        """Read a number of all runs of a condition and a name, by seed."""
+        by_seed = self.list_runs(case, spot, name)
+        numbers = {seed: read(values) for seed, values in by_seed.items()}
+        return {seed: own for seed, own in numbers.items() if own is not None}
+
+    def estimate(self, case: Case, spot: Spot, name: str, criterion: Criterion) -> Estimate | None:
+        """Estimate a criterion's number over the seeds; None where it was not measured."""
+        values = list(self.read(case, spot, name, criterion.read).values())
+        return estimate_mean(values, BOUNDS.get(criterion.kind)) if values else None
+
+    @functools.cached_property
+    def verdicts(self) -> list[Verdict]:
+        """The verdict on each criterion for each name, in the order of the document."""
+        return [
+            self.judge(case, criterion, name)
+            for case in self.cases
+            for criterion in case.criteria
+            for name in self.request.every
+        ]
+
+    def find(self, name: str, case: Case, criterion: Criterion) -> Verdict:
+        """Give one verdict."""
+        return next(
+            own
+            for own in self.verdicts
+            if (own.name, own.case.id, own.criterion.id) == (name, case.id, criterion.id)
+        )
+
+    def judge(self, case: Case, criterion: Criterion, name: str) -> Verdict:
+        """Judge a criterion for a name at all conditions; a baseline is not held against itself."""
+        found = list(self._judge_spots(case, criterion, name))
+        found.sort(key=lambda own: (_ORDER.index(own.standing), -own.excess))
+        return Verdict(case, criterion, name, tuple(found))
+
+    def _judge_spots(self, case: Case, criterion: Criterion, name: str) -> Iterator[Finding]:
+        baseline = self.request.family.baseline
+        is_relative = criterion.bound.factor is not None
+        if is_relative and name == baseline:
+            return
+        for spot in self.list_spots(case):
+            own = self.read(case, spot, name, criterion.read)
+            base = self.read(case, spot, baseline, criterion.read) if baseline else {}
+            runs = self.list_runs(case, spot, name)
+            limits = {
+                seed: limit
+                for seed in own
+                if criterion.applies(runs[seed])
+                and (limit := criterion.bound.find(base.get(seed), at_most=criterion.at_most))
+                is not None
+            }
+            if limits:
+                yield _judge(criterion, spot, own, base, limits)
+
+    def count(self, name: str, cases: Sequence[Case] | None = None) -> dict[Feasibility, int]:
+        """Count a name's verdicts by standing, of some cases or of all."""
+        wanted = {case.id for case in cases} if cases is not None else None
+        counts = dict.fromkeys(_ORDER, 0)
+        for verdict in self.verdicts:
+            if verdict.name == name and (wanted is None or verdict.case.id in wanted):
+                counts[verdict.standing] += 1
+        return counts
+
+
+def _judge(
+    criterion: Criterion,
+    spot: Spot,
+    own: dict[int, float],
+    base: dict[int, float],
+    limits: dict[int, float],
+) -> Finding:
+    """Judge what the numbers are beyond the bounds of their seeds: what seeds share cancels."""
+    sign = 1 if criterion.at_most else -1
+    beyond = estimate_mean([sign * (own[seed] - limit) for seed, limit in limits.items()])
+    limit = sum(limits.values()) / len(limits)
+    known = BOUNDS.get(criterion.kind)
+    return Finding(
+        spot,
+        judge_estimate(beyond, lambda excess: excess <= 0),
+        estimate_mean([own[seed] for seed in limits], known),
+        estimate_mean(list(base.values()), known) if base else None,
+        limit,
+        beyond.mean / abs(limit) if limit else (math.inf if beyond.mean > 0 else 0.0),
+    )
+
+
+def rank_verdict(verdict: Verdict) -> tuple[int, float]:
+    """Give a verdict's place among others: the worst is first."""
+    worst = verdict.worst
+    return _ORDER.index(verdict.standing), -worst.excess if worst else 0.0

@@ -1,0 +1,185 @@
+"""The result: what was measured of each name, its verdicts, its folder and its page."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from headend.analysis.ranking import Feasibility
+from headend.analysis.summary import summarise_means
+from headend.design.design import Design
+from headend.errors import InputError, take_path
+from headend.evaluation.findings import Findings
+from headend.evaluation.request import FACTORS, Request
+from headend.evaluation.sentences import answer_evaluation
+from headend.evaluation.tables import list_rows
+from headend.pages.notebook import Presented
+from headend.results.experiment import (
+    TABLES,
+    Experiment,
+    check_fit,
+    open_experiment,
+    read_experiment,
+)
+from headend.results.export import write_tables
+from headend.results.folder import MANIFEST
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from headend.figures import Figure
+    from headend.wording.answer import Answer
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation(Experiment, Presented):
+    """How some names fare in the tests of an RFC.
+
+    Parameters
+    ----------
+    request
+        What was asked.
+    """
+
+    kind = "evaluation"
+
+    #: The tables that `to_csv` writes.
+    tables: ClassVar[tuple[str, ...]] = (*TABLES, "verdicts")
+
+    request: Request
+    #: The scenarios of the worst conditions by the names of their files; what is read back has
+    #: none.
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        """Say of what it is."""
+        state = "" if self.complete else ", not run to its end"
+        return f"<Evaluation {self.name!r} by {self.request.family.document}{state}>"
+
+    @property
+    def name(self) -> str:
+        """What its results are called."""
+        return self.request.name
+
+    @property
+    def title(self) -> str:
+        """What is evaluated, and by what."""
+        return f"{', '.join(self.request.names)} by {self.request.family.document}"
+
+    @functools.cached_property
+    def design(self) -> Design:
+        """What was run."""
+        return self.request.make_design()
+
+    @functools.cached_property
+    def summary(self) -> pl.DataFrame:
+        """Means over seeds with intervals."""
+        keys = ["setting", *FACTORS, "measure", "subject", "direction", "metric", "unit"]
+        return summarise_means(self.table, keys)
+
+    @functools.cached_property
+    def findings(self) -> Findings:
+        """The verdicts."""
+        return Findings(self.request, self.table)
+
+    @property
+    def answer(self) -> Answer:
+        """The answer with which a page or command begins."""
+        return answer_evaluation(self.findings)
+
+    @property
+    def verdicts(self) -> pl.DataFrame:
+        """A row for each name, criterion and condition, worst conditions first."""
+        import polars as pl
+
+        return pl.DataFrame(list(list_rows(self.findings)), infer_schema_length=None)
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether a criterion fails for a name that is evaluated."""
+        names = self.request.names
+        return any(self.findings.count(name)[Feasibility.FAILS] for name in names)
+
+    def to_csv(
+        self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False
+    ) -> list[Path]:
+        """Write ``results.csv``, ``summary.csv``, the means, and ``verdicts.csv``.
+
+        Parameters
+        ----------
+        folder, tables, force
+            As of ``Result.to_csv``.
+
+        Returns
+        -------
+        list of Path
+            The files that were written.
+        """
+        target = take_path(folder, "folder")
+        return write_tables(self.list_tables(), target, "csv", tables, force=force)
+
+    def list_tables(self) -> dict[str, pl.DataFrame]:
+        """Give its tables by name."""
+        return dict(zip(self.tables, (self.table, self.summary, self.verdicts), strict=True))
+
+    def draw_figures(self) -> list[Figure]:
+        """Draw the figures of its page."""
+        from headend.evaluation.figure import draw_evaluation
+
+        return draw_evaluation(self.findings)
+
+    def present(self) -> tuple[Answer, list[Figure]]:
+        """Give the answer and all figures of its page."""
+        figures = self.draw_figures()
+        return self.answer.settle_why([figure.name for figure in figures]), figures
+
+    def list_files(self) -> dict[str, bytes]:
+        """Give the scenarios of the worst conditions, by the names of their files."""
+        return dict(self.files)
+
+    def describe(self) -> dict[str, Any]:
+        """Give what the manifest keeps besides the design."""
+        return {"asked": self.request.to_dict()}
+
+
+def choose_evaluation_folder(name: str) -> Path:
+    """Give the folder of its results; another run goes on from what is there."""
+    return Path("results") / "evaluation" / name
+
+
+def open_evaluation_folder(folder: Path, request: Request, *, force: bool = False) -> None:
+    """Make the folder before anything is run; refuse the results of other names."""
+
+    def tell_apart(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
+        name = str(manifest.get("name", request.name))
+        return None if name == request.name else (f"of {name}", f"of {request.name}")
+
+    open_experiment(folder, Evaluation.kind, tell_apart, force=force)
+
+
+def load_evaluation(folder: str | Path) -> Evaluation:
+    """Read a result back that was run to its end, without running anything.
+
+    Raises
+    ------
+    InputError
+        When it was not, when it is damaged, or when the folder holds something else.
+    """
+    folder = Path(folder)
+    manifest, table = read_experiment(folder, Evaluation.kind)
+    try:
+        result = Evaluation(
+            Request.from_dict(manifest["asked"], manifest["design"]["seeds"]),
+            table=table,
+            complete=True,
+            folder=folder,
+            notes=tuple(map(str, manifest.get("warnings", ()))),
+            points=tuple(map(str, manifest.get("points", ()))),
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise InputError(f"{folder / MANIFEST}: damaged: {error}") from error
+    check_fit(result.design, table, folder)
+    return result

@@ -1,0 +1,62 @@
+"""The answer: which criteria hold for each name, and what is worst."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headend.analysis.ranking import Feasibility
+from headend.evaluation.tables import (
+    count_standings,
+    describe_miss,
+    list_misses,
+    tabulate_matrix,
+)
+from headend.text.wording import join_names, write_count
+from headend.wording.answer import Answer
+
+if TYPE_CHECKING:
+    from headend.evaluation.findings import Findings
+
+
+def answer_evaluation(findings: Findings) -> Answer:
+    """Give question, sentences and matrix."""
+    request = findings.request
+    family = request.family
+    question = f"How does {join_names(list(request.names))} fare in the tests of {family.document}?"
+    if len(request.names) > 1:
+        question = (
+            f"How do {join_names(list(request.names))} fare in the tests of {family.document}?"
+        )
+    counted = "; ".join(
+        f"{name}: {count_standings(findings.count(name))}" for name in request.names
+    )
+    told = [f"{counted}."]
+    if worst := describe_worst(findings):
+        told.append(worst)
+    names = [*(own.name for own in family.trades), *(own.name for own in family.curves)]
+    why = names[0] if names else ""
+    return Answer(question, tuple(told), tabulate_matrix(findings), why)
+
+
+def describe_worst(findings: Findings) -> str:
+    """Say what is worst; nothing where everything holds."""
+    misses = list_misses(findings, findings.request.names)
+    if not misses:
+        return ""
+    worst = misses[0]
+    who = f" of {worst.name}" if len(findings.request.names) > 1 else ""
+    open_ = "" if worst.standing is Feasibility.FAILS else ", and undecided"
+    return f"Furthest off{who}{open_}: {describe_miss(findings, worst)}."
+
+
+def describe_setup(findings: Findings) -> str:
+    """Say at which conditions everything was run, and with how many seeds."""
+    request = findings.request
+    conditions = {str(spot.place) for case in findings.cases for spot in findings.list_spots(case)}
+    runs = sum(1 for _ in request.list_settings()) * len(request.seeds)
+    beside = f" Beside: {join_names(list(request.against))}." if request.against else ""
+    return (
+        f"{write_count(len(findings.cases), 'test')} at {write_count(len(conditions), 'condition')}"
+        f" (rate, round trip, buffer) with {write_count(len(request.seeds), 'seed')}:"
+        f" {write_count(runs, 'run')}.{beside}"
+    )

@@ -1,0 +1,233 @@
+"""The tables of an evaluation: the matrix, each case's criteria, and every condition as rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from headend.analysis.estimate import Estimate, format_estimate
+from headend.analysis.grading import Grade
+from headend.analysis.ranking import Feasibility
+from headend.analysis.sums import BASE_UNITS
+from headend.evaluation.case import Case
+from headend.evaluation.findings import Findings, Verdict, rank_verdict
+from headend.text.quantity import format_quantity
+from headend.wording.table import Cell, Column, Row, Table, make_matrix, make_table
+
+#: The words of verdicts.
+WORDS = {
+    Feasibility.HOLDS: "holds",
+    Feasibility.UNDECIDED: "undecided",
+    Feasibility.FAILS: "fails",
+    Feasibility.MISSING: "does not apply",
+}
+
+
+def name_section(section: str) -> str:
+    """Write where an RFC has something.
+
+    Examples
+    --------
+    >>> name_section("5.1.1")
+    '§5.1.1'
+    """
+    return "§" + section.replace(" to ", " to §")
+
+
+def tabulate_matrix(findings: Findings) -> Table:
+    """Make the matrix: a row for each case, a column for each name that is evaluated."""
+    names = findings.request.names
+    rows = []
+    for case in findings.cases:
+        label = Cell(case.title, note=name_section(case.section))
+        rows.append(Row(label, tuple(_sum_up(findings, case, name) for name in names)))
+    note = (
+        "Of the criteria of each test, how many hold under all conditions. A criterion is undecided"
+        " where the 95 % interval over the seeds reaches from what is asked to what is not."
+    )
+    return make_matrix(names, rows, note=note)
+
+
+def _sum_up(findings: Findings, case: Case, name: str) -> Cell:
+    counts = findings.count(name, [case])
+    judged = sum(counts.values()) - counts[Feasibility.MISSING]
+    if not judged:
+        return Cell("does not apply")
+    worst = next(own for own in counts if counts[own])
+    others = (Feasibility.FAILS, Feasibility.UNDECIDED)
+    note = ", ".join(write_standing(counts[own], own) for own in others if counts[own])
+    return Cell(f"{counts[Feasibility.HOLDS]} of {judged} hold", worst.grade, note=note)
+
+
+def tabulate_case(findings: Findings, case: Case) -> Table:
+    """Make the table of a case: a row for each criterion, a column for each name."""
+    family = findings.request.family
+    names = _list_judged(findings, case)
+    columns = [Column("is asked"), *(Column(name) for name in names)]
+    rows = []
+    for criterion in case.criteria:
+        section = name_section(criterion.section or case.section)
+        bound = criterion.write_bound(family.baseline)
+        whose = str(criterion.bound.whose)
+        if criterion.bound.section:
+            whose += f" ({name_section(criterion.bound.section)})"
+        asked = Cell(f"{criterion.what} {bound}", note=f"{whose}; {section}")
+        cells = [describe_verdict(findings, findings.find(name, case, criterion)) for name in names]
+        rows.append(Row(criterion.statement, (asked, *cells)))
+    return Table(tuple(columns), tuple(rows), "criterion", look="stacked")
+
+
+def _list_judged(findings: Findings, case: Case) -> list[str]:
+    """List the names that have verdicts: all but a baseline that only others are held against."""
+    baseline = findings.request.family.baseline
+    return [
+        name
+        for name in findings.request.every
+        if name != baseline
+        or name in findings.request.names
+        or any(findings.find(name, case, own).worst for own in case.criteria)
+    ]
+
+
+def describe_verdict(findings: Findings, verdict: Verdict) -> Cell:
+    """Write a verdict: the word, the number at the worst condition, and where that is."""
+    baseline, worst = findings.request.family.baseline, verdict.worst
+    if worst is None:
+        if verdict.name == baseline:
+            return Cell("–", note="what the others are held against")
+        return Cell(WORDS[Feasibility.MISSING], note=verdict.criterion.absent)
+    kind = verdict.criterion.kind
+    lines = [f"at {where}"] if (where := findings.name_spot(worst.spot)) else []
+    if worst.baseline and verdict.name != baseline and baseline:
+        lines.append(f"{baseline}: {format_estimate(worst.baseline, kind)}")
+    if len(verdict.findings) > 1:
+        lines.append(_count_conditions(verdict))
+    return Cell(
+        format_estimate(worst.own, kind),
+        verdict.standing.grade,
+        WORDS[verdict.standing],
+        "\n".join(lines),
+        worst.own.mean,
+    )
+
+
+def _count_conditions(verdict: Verdict) -> str:
+    counts = [(verdict.count(own), WORDS[own]) for own in Feasibility]
+    told = ", ".join(f"{word} in {count}" for count, word in counts if count)
+    return f"{told} of {len(verdict.findings)} conditions"
+
+
+def tabulate_conditions(findings: Findings, case: Case) -> Table:
+    """Make the table of every condition of a case."""
+    names = list(findings.request.every)
+    rows: list[list[str | Cell | None]] = []
+    for criterion in case.criteria:
+        for spot in findings.list_spots(case):
+            found = [findings.estimate(case, spot, name, criterion) for name in names]
+            if not any(found):
+                continue
+            cells: list[Cell] = []
+            for name, own in zip(names, found, strict=True):
+                verdict = findings.find(name, case, criterion)
+                at = next((one for one in verdict.findings if one.spot == spot), None)
+                text = format_estimate(own, criterion.kind) if own else "–"
+                cells.append(Cell(text, at.standing.grade if at else Grade.NONE))
+            rows.append([criterion.what, findings.name_spot(spot), *cells])
+    return make_table("what", ["condition", *names], rows)
+
+
+def tabulate_untested(findings: Findings) -> Table:
+    """Make the table of what is not run of the RFC, and why."""
+    rows = [
+        [f"{name_section(own.section)} {own.title}", own.why]
+        for own in findings.request.family.untested
+    ]
+    return make_table("section", ["why"], rows)
+
+
+def list_rows(findings: Findings) -> Iterator[dict[str, Any]]:
+    """Give a row for each name, criterion and condition, with plain values in base units."""
+    for verdict in findings.verdicts:
+        criterion = verdict.criterion
+        for own in verdict.findings:
+            yield {
+                "name": verdict.name,
+                "section": verdict.section,
+                "case": verdict.case.id,
+                "criterion": criterion.id,
+                "measures": criterion.what,
+                "unit": BASE_UNITS[criterion.kind],
+                "variant": own.spot.variant,
+                **dict(zip(("rate", "rtt", "buffer"), own.spot.place.labels, strict=True)),
+                "standing": str(own.standing),
+                **_spread("", own.own),
+                "at_most": criterion.at_most,
+                "bound": own.limit,
+                "bound_of": str(criterion.bound.whose),
+                **_spread("baseline_", own.baseline),
+                "seeds": own.own.count,
+            }
+
+
+def _spread(prefix: str, estimate: Estimate | None) -> dict[str, float | None]:
+    def known(value: float) -> float | None:
+        return None if math.isnan(value) else value
+
+    if estimate is None:
+        return {f"{prefix}{end}": None for end in ("mean", "low", "high")}
+    ends = (estimate.mean, estimate.low, estimate.high)
+    return {f"{prefix}{end}": known(own) for end, own in zip(("mean", "low", "high"), ends,
+            strict=True)}  # fmt: skip
+
+
+def describe_miss(findings: Findings, verdict: Verdict) -> str:
+    """Say what is worst of a verdict: what was measured, against what, and where."""
+    criterion, worst = verdict.criterion, verdict.worst
+    assert worst, "a verdict that was missed has a condition"
+    baseline, where = findings.request.family.baseline, findings.name_spot(worst.spot)
+    measured = format_estimate(worst.own, criterion.kind)
+    asked = format_quantity(worst.limit, criterion.kind)
+    sign = "at most" if criterion.at_most else "at least"
+    of = ""
+    if criterion.bound.factor is not None and worst.baseline:
+        of = f" ({baseline}: {format_estimate(worst.baseline, criterion.kind)})"
+    return (
+        f"{verdict.case.title} ({name_section(verdict.section)}): {criterion.what} is {measured},"
+        f" {sign} {asked} is asked{of}{f', at {where}' if where else ''}"
+    )
+
+
+def count_standings(counts: dict[Feasibility, int]) -> str:
+    """Say how many criteria hold, fail and are undecided.
+
+    Examples
+    --------
+    >>> count_standings({Feasibility.HOLDS: 20, Feasibility.FAILS: 3, Feasibility.UNDECIDED: 1})
+    '20 of 24 criteria hold, 3 fail, 1 is undecided'
+    """
+    judged = sum(count for own, count in counts.items() if own is not Feasibility.MISSING)
+    told = [f"{counts.get(Feasibility.HOLDS, 0)} of {judged} criteria hold"]
+    others = (Feasibility.FAILS, Feasibility.UNDECIDED)
+    told += [write_standing(counts[own], own) for own in others if counts.get(own)]
+    return ", ".join(told)
+
+
+def write_standing(count: int, standing: Feasibility) -> str:
+    """Say how many criteria have a standing.
+
+    Examples
+    --------
+    >>> write_standing(1, Feasibility.FAILS), write_standing(2, Feasibility.UNDECIDED)
+    ('1 fails', '2 are undecided')
+    """
+    if standing is Feasibility.UNDECIDED:
+        return f"{count} {'is' if count == 1 else 'are'} undecided"
+    return f"{count} {'fails' if count == 1 else 'fail'}"
+
+
+def list_misses(findings: Findings, names: Sequence[str]) -> list[Verdict]:
+    """List what fails, then what is undecided, of some names, worst first."""
+    wanted = (Feasibility.FAILS, Feasibility.UNDECIDED)
+    found = [own for own in findings.verdicts if own.name in names and own.standing in wanted]
+    return sorted(found, key=rank_verdict)

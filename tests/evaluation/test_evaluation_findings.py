@@ -1,0 +1,166 @@
+"""Verdicts: what the numbers of a few runs are worth against a bound."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from headend.analysis.ranking import Feasibility
+from headend.errors import InputError
+from headend.evaluation.case import Case, Extent
+from headend.evaluation.criterion import (
+    Bound,
+    Criterion,
+    Whose,
+    divide,
+    measure_lopsidedness,
+    take,
+)
+from headend.evaluation.family import FAMILIES
+from headend.evaluation.findings import Findings
+from headend.evaluation.request import Request, choose_cases, make_request, read_quantities
+from headend.evaluation.tables import describe_miss, list_misses, list_rows, tabulate_case
+
+
+def make_findings(
+    criterion: Criterion, numbers: Mapping[str, Mapping[str, Sequence[float]]]
+) -> Findings:
+    """Make findings of one case: numbers ``x`` and ``y`` by name, variant and seed."""
+    variants = tuple(next(iter(numbers.values())))
+    case = Case("toy", "1.2", "Toy", "A toy.", lambda place, variant: {}, {}, (criterion,),
+                variants=variants, extent=Extent.ONE)  # fmt: skip
+    family = replace(FAMILIES["queue"], cases=(case,), curves=(), trades=())
+    request = make_request(family, [own for own in numbers if own != "drop_tail"], quick=True)
+    place = request.list_places(Extent.ONE)[0]
+    rows: list[dict[str, Any]] = [
+        {
+            **dict(zip(("case", "variant", "rate", "rtt", "buffer"),
+                       ("toy", variant, *place.labels), strict=True)),
+            "name": name, "seed": seed, "measure": measure, "value": value, "error": None,
+        }
+        for name, by_variant in numbers.items()
+        for variant, values in by_variant.items()
+        for seed, value in enumerate(values, start=1)
+        for measure in ("x", "marked")
+        if not math.isnan(value)
+    ]  # fmt: skip
+    return Findings(request, pl.DataFrame(rows, schema_overrides={"error": pl.String}))
+
+
+def make_criterion(factor: float | None = None, value: float = 0.0, **more: Any) -> Criterion:
+    """Make a criterion of a time ``x`` with an upper bound."""
+    return Criterion("x", "x is small", "x", "time", take("x"), True,
+                     Bound(Whose.RFC if factor else Whose.OURS, value, factor), **more)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("values", "standing"),
+    [
+        ([1.0, 1.1, 0.9], Feasibility.HOLDS),
+        ([3.0, 3.1, 2.9], Feasibility.FAILS),
+        ([1.0, 2.0, 2.9], Feasibility.UNDECIDED),
+    ],
+)
+def test_the_whole_interval_decides(values: list[float], standing: Feasibility) -> None:
+    found = make_findings(make_criterion(value=2.0), {"a": {"": values}})
+    assert found.verdicts[0].standing is standing
+
+
+def test_a_multiple_is_held_against_the_baseline_of_the_same_seed() -> None:
+    # The means with their intervals overlap widely; seed by seed, one is always a little less.
+    numbers = {"a": {"": [9.0, 19.0, 29.0]}, "drop_tail": {"": [10.0, 20.0, 30.0]}}
+    found = make_findings(make_criterion(factor=1.0), numbers)
+    verdict, baseline = found.verdicts
+    assert verdict.standing is Feasibility.HOLDS
+    assert verdict.worst
+    assert verdict.worst.limit == 20.0
+    assert verdict.worst.excess == pytest.approx(-0.05)
+    # A baseline is not held against itself.
+    assert baseline.standing is Feasibility.MISSING
+
+
+def test_a_multiple_without_a_baseline_is_not_judged() -> None:
+    nan = math.nan
+    found = make_findings(
+        make_criterion(factor=1.0), {"a": {"": [1.0, 1.0]}, "drop_tail": {"": [nan, nan]}}
+    )
+    assert found.verdicts[0].standing is Feasibility.MISSING
+
+
+def test_one_condition_that_fails_is_enough_and_the_worst_is_told() -> None:
+    numbers = {"a": {"good": [1.0, 1.0], "bad": [5.0, 5.0], "worse": [9.0, 9.0]}}
+    found = make_findings(make_criterion(value=2e0), numbers)
+    (verdict, *_) = found.verdicts
+    assert verdict.standing is Feasibility.FAILS
+    assert [own.spot.variant for own in verdict.findings] == ["worse", "bad", "good"]
+    assert verdict.count(Feasibility.FAILS) == 2
+    told = describe_miss(found, verdict)
+    assert told == "Toy (§1.2): x is 9 ns, at most 2 ns is asked, at worse"
+    assert list_misses(found, ["a"]) == [verdict]
+    cell = tabulate_case(found, found.cases[0]).rows[0].cells[1]
+    assert cell
+    assert (cell.word, cell.text) == ("fails", "9 ns")
+    assert "holds in 1, fails in 2 of 3 conditions" in cell.note
+    assert [row["standing"] for row in list_rows(found)] == ["fails", "fails", "holds"]
+
+
+def test_a_run_without_what_a_criterion_needs_is_not_judged_by_it() -> None:
+    found = make_findings(make_criterion(value=2.0, needs="marked"), {"a": {"": [0.0, 0.0]}})
+    assert found.verdicts[0].standing is Feasibility.MISSING
+    found = make_findings(make_criterion(value=2.0, needs="marked"), {"a": {"": [1.0, 1.0]}})
+    assert found.verdicts[0].standing is Feasibility.HOLDS
+
+
+def test_bounds_are_written_as_they_are_meant() -> None:
+    assert make_criterion(factor=1.0).write_bound("drop_tail") == "≤ drop_tail's"
+    assert make_criterion(factor=1.1).write_bound("cubic") == "≤ 110 % of cubic's"
+    assert make_criterion(value=5e6).write_bound("cubic") == "≤ 5 ms"
+    lower = replace(make_criterion(factor=0.9), at_most=False)
+    assert lower.write_bound("drop_tail") == "≥ 90 % of drop_tail's"
+
+
+def test_readers_give_nothing_of_what_is_not_there() -> None:
+    assert divide("a", "b")({"a": 1.0}) is None
+    assert divide("a", "b")({"a": 1.0, "b": 0.0}) is None
+    assert measure_lopsidedness("a", "b")({"a": 1.0, "b": 0.0}) is None
+    assert measure_lopsidedness("a", "b")({"a": 1.0}) is None
+
+
+def test_what_is_asked_is_read_back_from_a_manifest() -> None:
+    request = make_request(FAMILIES["sender"], ["bbr"], against=["prague"], sections=["5.1"])
+    assert Request.from_dict(request.to_dict(), request.seeds) == request
+    assert request.every == ("bbr", "cubic", "reno", "prague")
+
+
+@pytest.mark.parametrize(
+    ("sections", "expected"),
+    [
+        (["5.1"], ("friendly", "short")),
+        (["§8.2"], ("levels", "varying-level", "varying-capacity")),
+        (["9.1", "4.5"], ("ecn", "mix")),
+        (["mix"], ("mix",)),
+    ],
+)
+def test_sections_choose_cases(sections: list[str], expected: tuple[str, ...]) -> None:
+    assert choose_cases(FAMILIES["queue"], sections) == expected
+
+
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [("12", "it is a discussion"), ("99", "it has 4.4, 4.5"), ("mixx", '"mix"')],
+)
+def test_a_section_without_a_test_is_refused(section: str, told: str) -> None:
+    with pytest.raises(InputError, match=re.escape(told)):
+        choose_cases(FAMILIES["queue"], [section])
+
+
+@pytest.mark.parametrize("text", ["", "0 bit/s", "10 ms", "10 Mbit/s,,5 Mbit/s"])
+def test_a_rate_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="--rate"):
+        read_quantities("--rate", text, "rate")
