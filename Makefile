@@ -183,6 +183,10 @@ bench: tools ## What a packet costs, beside the least any simulator must do (als
 bench-cli: build ## What the commands cost from start to end, beside the engine's own share (also target/bench-cli.json)
 	@$(BIN)/python benches/cli.py
 
+.PHONY: bench-own
+bench-own: build ## What laws and senders in Python cost, beside the same ones in the engine (also target/bench-own-code.json)
+	@$(BIN)/python benches/own_code.py
+
 .PHONY: bench-emulate
 bench-emulate: build ## How exactly and how fast headend emulate is, beside tbf and RATTAN=path of its binary (also target/bench-emulate.json)
 	@$(BIN)/python benches/emulate.py

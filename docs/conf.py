@@ -35,6 +35,7 @@ CONTENTS: dict[str, list[str]] = {
         "docs/howto/buffer-unit",
         "docs/howto/low-latency",
         "docs/howto/paper-comparison",
+        "docs/howto/own-law",
         "docs/howto/evaluate",
         "docs/howto/application-in-ci",
         "docs/howto/real-program",

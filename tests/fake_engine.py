@@ -130,6 +130,9 @@ class Run:
     def frames(self) -> str | None:
         return json.dumps(self.recording["replayed"]) if self.recording else None
 
+    def failure(self) -> str | None:
+        return None
+
     def finish(self) -> dict[str, Columns]:
         tables = _tables(self.scenario, self.now, self.random)
         if self.follow:
@@ -155,9 +158,9 @@ def read_recording(content: bytes) -> str:
 
 def required_files(
     text: str, *, format: str = "toml", overrides: Any = ()
-) -> list[tuple[str, str | None]]:
+) -> list[tuple[str, str | None, str]]:
     content = _read(text, format, overrides)
-    return [(name, None) for name in content.get("files", [])]
+    return [(name, None, "data") for name in content.get("files", [])]
 
 
 def refuse(text: str, path: str, why: str, *, format: str = "toml", overrides: Any = ()) -> str:

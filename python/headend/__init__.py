@@ -17,6 +17,9 @@
 - ``find("webrtc")`` looks up what headend calls something, and how to write it.
 - ``export_tables("results/NAME", "tables")`` writes the tables of results as CSV.
 - ``verify("results/NAME")`` says which files of results are not what was written.
+- ``ControlLaw`` and ``CongestionControl`` are the classes of which control laws and congestion
+  controls of one's own are made; ``Duration``, ``Size``, ``Rate`` and ``Probability`` are what
+  their parameters are, and ``cbrt`` is the engine's cube root.
 
 A notebook shows a ``Result``, a ``Comparison``, a ``SweepResult`` and a ``Recommendation`` with
 question, answer, matrix and chart. Each has ``answer``, ``figures``, ``figure(name)`` and
@@ -31,9 +34,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headend._engine import ScenarioError
+    from headend._engine import ScenarioError, cbrt
     from headend.capacity.experiment import find_capacity
     from headend.capacity.result import Capacity
+    from headend.custom.congestion import CongestionControl
+    from headend.custom.law import ControlLaw
+    from headend.custom.parameters import Duration, Probability, Rate, Size
     from headend.emulation.replaying import replay
     from headend.errors import InputError
     from headend.evaluation.experiment import evaluate
@@ -54,14 +60,21 @@ if TYPE_CHECKING:
 __all__ = [
     "Capacity",
     "Comparison",
+    "CongestionControl",
+    "ControlLaw",
+    "Duration",
     "Evaluation",
     "Finding",
     "InputError",
+    "Probability",
+    "Rate",
     "Recommendation",
     "Result",
     "ScenarioError",
+    "Size",
     "SweepResult",
     "__version__",
+    "cbrt",
     "compare",
     "evaluate",
     "export_tables",
@@ -78,13 +91,20 @@ __all__ = [
 _HOMES = {
     "Capacity": "headend.capacity.result",
     "Comparison": "headend.running.comparison",
+    "CongestionControl": "headend.custom.congestion",
+    "ControlLaw": "headend.custom.law",
+    "Duration": "headend.custom.parameters",
     "Evaluation": "headend.evaluation.result",
     "Finding": "headend.scenario.lookup",
     "InputError": "headend.errors",
+    "Probability": "headend.custom.parameters",
+    "Rate": "headend.custom.parameters",
     "Recommendation": "headend.recommendation.result",
     "Result": "headend.running.result",
     "ScenarioError": "headend._engine",
+    "Size": "headend.custom.parameters",
     "SweepResult": "headend.sweeps.result",
+    "cbrt": "headend._engine",
     "compare": "headend.running.experiment",
     "evaluate": "headend.evaluation.experiment",
     "export_tables": "headend.loading.tables",

@@ -274,6 +274,16 @@ def test_the_version_names_the_commit_the_build_and_the_platform(
     assert second.startswith(f"Python {platform.python_version()}, ")
 
 
+def test_a_paper_cites_the_version_and_the_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headend.cli.version.find_commit", lambda: "abc1234")
+    text = call("cite").stdout
+    assert text.startswith(f"@software{{headend-{headend.__version__},\n")
+    assert f"version = {{{{{headend.__version__}}}}}" in text
+    assert "note    = {{Commit abc1234}}" in text
+    monkeypatch.setattr("headend.cli.version.find_commit", lambda: None)
+    assert "note" not in json.loads(call("cite", "--json").stdout)
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 def test_the_commit_of_a_checkout_is_git_s(tmp_path: Path) -> None:
     def git(*words: str) -> None:

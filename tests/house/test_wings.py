@@ -22,6 +22,7 @@ ORDER = (
     "version",
     "_engine",
     "engine",
+    "custom",
     "modem_file",
     "scenario",
     "design",

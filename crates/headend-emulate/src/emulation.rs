@@ -95,6 +95,9 @@ struct End<'a> {
     strays: u64,
     scheduling: &'static str,
     cpu_seconds: f64,
+    /// What code that is not headend's said when it failed, which ended the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
     #[serde(flatten)]
     ended: &'a Ended,
     /// Why the recording is not whole.
@@ -291,6 +294,7 @@ impl Emulation {
             frames: ends(frames),
             scheduling,
             cpu_seconds: system::cpu_seconds(),
+            failure: simulation.failure().map(str::to_owned),
             ended: &lock(&self.exits),
             unrecorded: unrecorded.map(|error| error.to_string()),
         };

@@ -8,6 +8,7 @@
 //! engine becomes `RunError`.
 
 mod build;
+mod custom;
 mod emulation;
 mod error;
 mod modem_file;
@@ -24,6 +25,10 @@ use pyo3::prelude::*;
 mod _engine {
     #[pymodule_export]
     use super::build::build;
+    #[pymodule_export]
+    use super::custom::{
+        AckSample, Backlog, CongestionSignal, Line, Packet, Random, cbrt, read_quantity,
+    };
     #[pymodule_export]
     use super::emulation::Emulation;
     #[pymodule_export]
@@ -43,4 +48,12 @@ mod _engine {
     };
     #[pymodule_export]
     use super::statistics::student_t_quantile;
+
+    /// Scenarios may name control laws and congestion controls in Python files.
+    #[pymodule_init]
+    #[expect(clippy::unnecessary_wraps, reason = "the form that PyO3 asks for")]
+    fn init(_module: &pyo3::Bound<'_, pyo3::types::PyModule>) -> pyo3::PyResult<()> {
+        super::custom::provide();
+        Ok(())
+    }
 }

@@ -182,6 +182,16 @@ impl Run {
         Ok(is_replay.then(|| recording::ends_to_json(&ends)))
     }
 
+    /// What the code of a law or control said when it failed, which ended the run; `None` if none
+    /// did.
+    fn failure(&self) -> PyResult<Option<String>> {
+        let mut state = self.state();
+        let simulation = state.take()?;
+        let failure = simulation.failure().map(str::to_owned);
+        state.simulation = Some(simulation);
+        Ok(failure)
+    }
+
     /// The result tables: of the whole run, or of the part that has run so far.
     fn finish(&self, py: Python<'_>) -> PyResult<BTreeMap<&'static str, Columns>> {
         let tables = py.detach(|| {

@@ -194,7 +194,7 @@ pub(crate) fn parse(
 }
 
 /// The files that a scenario names. Each has the override that names it, as `PATH=VALUE`, or None
-/// if the text names it, and whether it is the configuration file of a modem.
+/// if the text names it, and what it is: `code`, `config`, `data` or `embedded_code`.
 #[pyfunction]
 #[pyo3(signature = (text, *, format = "toml", overrides = Vec::new()))]
 pub(crate) fn required_files(
@@ -202,12 +202,12 @@ pub(crate) fn required_files(
     text: &str,
     format: &str,
     overrides: Vec<Override>,
-) -> PyResult<Vec<(String, Option<String>, bool)>> {
+) -> PyResult<Vec<(String, Option<String>, &'static str)>> {
     let format = read_format(format)?;
     let files = catch_panic(|| scenario::required_files(text, format, &overrides))?
         .map_err(|error| scenario_error(py, &error))?;
     Ok((files.into_iter())
-        .map(|file| (file.name, file.set_by, file.is_config))
+        .map(|file| (file.name, file.set_by, file.kind.name()))
         .collect())
 }
 

@@ -18,7 +18,7 @@ use crate::metrics::real::{FrameEnds, RealFlows};
 use crate::notice::Notice;
 use crate::packet::frames::Frames;
 use crate::packet::sack::{SackBlocks, SackPool};
-use crate::packet::{Ecn, FrameId, Packet, SackId, Side};
+use crate::packet::{Ecn, Fields, FrameId, Packet, SackId, Side};
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
 use crate::units::Rate;
@@ -259,11 +259,16 @@ impl<'a> Context<'a> {
             return false;
         }
         packet.ecn = Ecn::Ce;
+        self.note_marked(packet);
+        true
+    }
+
+    /// The queue that is called has marked a packet.
+    pub(crate) fn note_marked(&mut self, packet: &Fields) {
         if let Some(queue) = self.queue {
             let group = self.group(packet);
             self.world.recorder.marked(self.now, queue, packet, group);
         }
-        true
     }
 
     /// Marks a packet CE in the wide area, for which no queue counts the mark.
@@ -285,7 +290,7 @@ impl<'a> Context<'a> {
 
     /// The queue that is called has enqueued a packet.
     #[inline]
-    pub fn note_enqueued(&mut self, packet: &Packet) {
+    pub fn note_enqueued(&mut self, packet: &Fields) {
         if let Some(queue) = self.queue {
             let (recorder, around) = self.world.record();
             recorder.enqueued(self.now, queue, packet, around);
@@ -321,7 +326,7 @@ impl<'a> Context<'a> {
         recorder.loaded(self.now, queue, (packet, delivery), around);
     }
 
-    fn group(&self, packet: &Packet) -> GroupId {
+    fn group(&self, packet: &Fields) -> GroupId {
         self.world.flows.header(packet.flow).group
     }
 

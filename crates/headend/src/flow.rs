@@ -13,7 +13,7 @@ pub use crate::packet::FlowId;
 use crate::event::AppId;
 use crate::packet::frames::Frames;
 use crate::packet::sack::SackPool;
-use crate::packet::{Packet, Side};
+use crate::packet::{Fields, Side};
 use crate::time::Instant;
 
 /// A flow of the scenario.
@@ -150,7 +150,7 @@ pub(crate) struct Surroundings<'a> {
 impl Surroundings<'_> {
     /// The group of the packet's flow.
     #[inline]
-    pub(crate) fn group(self, packet: &Packet) -> GroupId {
+    pub(crate) fn group(self, packet: &Fields) -> GroupId {
         self.flows.header(packet.flow).group
     }
 }
@@ -367,7 +367,7 @@ impl FlowTable {
     }
 
     /// The number of links that a packet has passed on its way to its present place.
-    pub fn links_passed(&self, packet: &Packet) -> u8 {
+    pub fn links_passed(&self, packet: &Fields) -> u8 {
         let before =
             (0..packet.hop).map(|position| self.hop_of(packet.flow, packet.from, position));
         before.filter(|hop| matches!(hop, Hop::Link { .. })).count() as u8

@@ -29,6 +29,7 @@ pub mod clock;
 mod collection;
 pub mod congestion;
 pub mod context;
+pub mod custom;
 pub mod description;
 pub mod endpoint;
 pub mod event;

@@ -2,7 +2,7 @@
 //! record.
 
 use crate::flow::{FlowId, GroupId};
-use crate::packet::{Ecn, FrameId, Packet, Side};
+use crate::packet::{Ecn, Fields, FrameId, Side};
 use crate::time::{Duration, Instant};
 
 /// The identifier of a link's queue, numbered in the order in which the scenario builds them.
@@ -275,7 +275,7 @@ pub struct PacketView {
 
 impl PacketView {
     /// The view of `packet`, whose flow belongs to `group`.
-    pub fn of(packet: &Packet, group: GroupId) -> Self {
+    pub fn of(packet: &Fields, group: GroupId) -> Self {
         Self {
             flow: packet.flow,
             group,

@@ -17,6 +17,7 @@ const LAYERS: [&[&str]; 11] = [
         "text",
         "named",
         "collection",
+        "custom",
     ],
     &[
         "packet", "event", "flow", "notice", "trace", "line", "wire", "clock",

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use docsis_config::{File, Kind, Tlv};
 use from_text::Tables;
-use headend::scenario::{Format, Override, RequiredFile, Scenario, required_files};
+use headend::scenario::{FileKind, Format, Override, RequiredFile, Scenario, required_files};
 use headend::time::Instant;
 
 const LINE: &str = r#"
@@ -373,7 +373,7 @@ fn a_resolved_scenario_needs_no_file() {
     let expected = RequiredFile {
         name: "other.cm".to_owned(),
         set_by: Some("modem=other.cm".to_owned()),
-        is_config: true,
+        kind: FileKind::Config,
     };
     assert_eq!(named, Ok(vec![expected]));
     let changed = Scenario::parse(&json, Format::Json, &overrides, &files).expect("it is right");
@@ -1077,7 +1077,7 @@ fn the_text_names_the_file_of_one_modem() {
     let expected = RequiredFile {
         name: "office.cm".to_owned(),
         set_by: None,
-        is_config: true,
+        kind: FileKind::Config,
     };
     assert_eq!(needed, Ok(vec![expected]));
     let scenario = parse(&text, &[], &files);

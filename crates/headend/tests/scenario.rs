@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use headend::metrics::table::{Column, Table};
 use headend::scenario::{
-    Format, Override, RequiredFile, Scenario, ScenarioError, reference, refuse, required_files,
-    schema,
+    FileKind, Format, Override, RequiredFile, Scenario, ScenarioError, reference, refuse,
+    required_files, schema,
 };
 use headend::time::Instant;
 use proptest::prelude::*;
@@ -1178,7 +1178,7 @@ fn a_trace_is_read_from_its_file_and_kept() {
     let file = |name: &str, set_by: Option<&str>| RequiredFile {
         name: name.to_owned(),
         set_by: set_by.map(str::to_owned),
-        is_config: false,
+        kind: FileKind::Data,
     };
     let needed = |overrides: &[Override]| required_files(&text, Format::Toml, overrides);
     assert_eq!(needed(&[]), Ok(vec![file("cell.up", None)]));

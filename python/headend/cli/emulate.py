@@ -335,6 +335,7 @@ def _deliver(
 ) -> ExitCode:
     """Print the answer on standard error, or the JSON document on standard output."""
     from headend.cli.run import deliver_run, describe_result
+    from headend.running.experiment import check_failure
 
     result = emulated.result
     code = deliver_run(
@@ -345,6 +346,7 @@ def _deliver(
     )
     if emulated.is_cut and not outputs.is_hidden:
         print_note("the scenario's duration ended the program")
+    check_failure(result)
     return code
 
 

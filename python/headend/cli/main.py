@@ -46,7 +46,11 @@ SECTIONS = {
             "export": "export:export",
             "verify": "verify:verify",
         },
-        "The program": {"help": "help:show_help", "completion": "completion:completion"},
+        "The program": {
+            "cite": "cite:cite",
+            "help": "help:show_help",
+            "completion": "completion:completion",
+        },
     }.items()
 }
 

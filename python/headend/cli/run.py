@@ -144,6 +144,7 @@ def run_plan(
     """
     from headend.results.folder import create_folder
     from headend.running.execution import stop_on_interrupt
+    from headend.running.experiment import check_failure
 
     outputs.check_expected(source, plan.expectations)
     target = outputs.choose_folder(plan.loaded.name)
@@ -158,7 +159,9 @@ def run_plan(
         is_stopped = stop.is_set() or result.is_partial
         failures = outputs.write_runs(result, [result], is_stopped=is_stopped)
     failures = [undrawn, *failures] if undrawn else failures
-    return result, deliver_run(result, outputs, failures, is_stopped=is_stopped)
+    code = deliver_run(result, outputs, failures, is_stopped=is_stopped)
+    check_failure(result)
+    return result, code
 
 
 def deliver_run(
@@ -266,6 +269,7 @@ def print_result(result: Result, *, full: bool = False) -> None:
     from headend.cli.emulation import print_emulation
     from headend.cli.first_lines import print_answer
     from headend.results.capture import FOLDER
+    from headend.scenario.codes import describe_codes
     from headend.scenario.modems import describe_configured
     from headend.wording.emulation import describe_kind
     from headend.wording.run import answer_run
@@ -278,6 +282,7 @@ def print_result(result: Result, *, full: bool = False) -> None:
         f"seed {result.manifest['seed']}",
         describe_kind(result),
         describe_configured(result.manifest["scenario"]),
+        describe_codes(result.manifest["scenario"]),
     )
     aside = ", ".join(filter(None, asides))
     print_answer(answer_run(result), result.title, aside, most_rows)

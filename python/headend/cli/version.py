@@ -14,13 +14,18 @@ from headend.version import read_version
 def describe_version() -> str:
     """Write version, commit and build in one line, and the platform in another."""
     build = _engine.build()
-    commit = build["commit"] or ask_git(Path(__file__).parents[3])
+    commit = find_commit()
     details = [f"commit {commit}"] if commit else []
     details.append(f"{build['profile']} build")
     return (
         f"headend {read_version()} ({', '.join(details)})\n"
         f"Python {platform.python_version()}, polars {version('polars')}, {build['target']}\n"
     )
+
+
+def find_commit() -> str | None:
+    """Give the commit that this is built of: the engine's, or that of the checkout; or None."""
+    return _engine.build()["commit"] or ask_git(Path(__file__).parents[3])
 
 
 def ask_git(folder: Path) -> str | None:

@@ -197,7 +197,8 @@ class Emulation:
         execution = Execution(
             tables={},
             simulated_ns=simulated_ns,
-            finished=True,
+            finished="failure" not in state,
+            failure=state.get("failure"),
             wall_seconds=seconds,
             engine_version=Run.engine_version,
             capture=capture,

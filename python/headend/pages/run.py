@@ -11,6 +11,7 @@ from headend.analysis.lateness import is_open_loop
 from headend.analysis.mib import gather_modem
 from headend.analysis.trials import read_trials
 from headend.pages.section import Line, Page, Section, capitalise_first, fold, text
+from headend.scenario.codes import describe_codes
 from headend.scenario.modems import describe_configured
 from headend.text.quantity import format_quantity
 from headend.wording.emulation import (
@@ -111,6 +112,7 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> Page:
         ],
         [
             *capitalise_first([describe_configured(result.manifest["scenario"])]),
+            *capitalise_first([describe_codes(result.manifest["scenario"])]),
             *_describe_timing(result),
         ],
         list(dict.fromkeys(result.warnings)),

@@ -350,7 +350,8 @@ def _list_files(tables: Mapping[str, Any]) -> list[str]:
         needed = _engine.required_files(text.content, format=text.format, overrides=[])
     except _engine.ScenarioError:
         return []
-    return [name for name, _, _ in needed]
+    # Code is executed only where a person names it.
+    return [name for name, _, kind in needed if kind in ("config", "data")]
 
 
 def _place(value: Any, places: Mapping[str, str]) -> Any:

@@ -14,6 +14,7 @@ from headend.recommendation.candidate import OF_MODEM, Candidate, Feature, list_
 from headend.recommendation.people import People, make_people, name_application
 from headend.recommendation.sender import Sender, is_open, read_senders
 from headend.recommendation.tier import LINE, Tier
+from headend.scenario.codes import find_file
 from headend.scenario.file_access import FileAccess
 from headend.scenario.source import Overrides, Text, read_scenario
 
@@ -109,7 +110,9 @@ class Request:
         """Give the scenario of one setting as text."""
         typed = frozenset(f"{path}={value}" for path, value in self.overrides)
         scenario = self.write_scenario(tier, candidate, sender)
-        return read_scenario(scenario, FileAccess(typed=typed, allowed=self.allowed))
+        codes = frozenset(filter(None, (find_file(own.control) for own in self.senders)))
+        access = FileAccess(typed=typed, allowed=self.allowed, codes=codes)
+        return read_scenario(scenario, access)
 
     def write_scenario(
         self, tier: Tier, candidate: Candidate, sender: Sender | None = None

@@ -14,6 +14,7 @@ from typing import Any
 
 from headend.engine.vocabulary import list_choices
 from headend.errors import InputError, suggest
+from headend.scenario.codes import KIND, find_file
 from headend.text.quantity import read_digits
 from headend.text.wording import join_names, write_count
 
@@ -47,7 +48,7 @@ class Sender:
     Parameters
     ----------
     control
-        The congestion control, by the engine's name.
+        The congestion control, by the engine's name; or a code of one's own.
     connections
         How many each upload has.
     """
@@ -97,6 +98,8 @@ def name_control(control: str) -> str:
 def _name_controls() -> dict[str, str]:
     found = {}
     for own in list_choices("congestion"):
+        if own.name == KIND:  # a person's own has its own name
+            continue
         match = _NAME.match(own.description)
         found[own.name] = match[0].strip() if match else own.name
     return found
@@ -114,6 +117,8 @@ def read_senders(value: Any) -> tuple[Sender, ...]:
     --------
     >>> read_senders("CUBIC, 10 x bbr3")
     (Sender(control='cubic', connections=1), Sender(control='bbr3', connections=10))
+    >>> read_senders("4 my_cc.py:Mine")
+    (Sender(control='my_cc.py:Mine', connections=4),)
     >>> read_senders("usual") == read_senders(USUAL)
     True
     """
@@ -127,10 +132,12 @@ def read_senders(value: Any) -> tuple[Sender, ...]:
     found = []
     for item in items:
         match = _ITEM.fullmatch(item)
-        control = re.sub(r"[\s-]+", "_", match[2].strip().lower()) if match else ""
+        written = match[2].strip() if match else ""
+        is_own = find_file(written) is not None
+        control = written if is_own else re.sub(r"[\s-]+", "_", written.lower())
         if not control:
             raise InputError(f'{example}, found "{", ".join(texts)}"')
-        if control not in known:
+        if not is_own and control not in known:
             raise InputError(
                 f'no congestion control is called "{control}"{suggest(control, known)}'
             )

@@ -192,6 +192,11 @@ class Record:
         return bool(self.manifest.get("partial", False))
 
     @property
+    def failure(self) -> str | None:
+        """What code of the user's own said when it failed and ended the run; None if none did."""
+        return self.manifest.get("failure")
+
+    @property
     def title(self) -> str:
         """What the scenario calls itself."""
         return str(self.manifest.get("title") or self.manifest.get("name") or "run")

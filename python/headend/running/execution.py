@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from headend.text.quantity import format_quantity
+
 if TYPE_CHECKING:
     from types import FrameType
 
@@ -36,6 +38,8 @@ class Execution:
     wall_seconds: float
     engine_version: str
     capture: Capture | None = None
+    #: What code of the user's own said when it failed and ended the run; None if none did.
+    failure: str | None = None
     #: How the frames of a recording ended, as JSON; None where there was no recording.
     frames: str | None = None
 
@@ -80,15 +84,22 @@ def execute(
         if on_progress:
             on_progress(simulated_ns)
     frames = None if recording is None else run.frames()
+    failure = run.failure()
     return Execution(
         tables=run.finish(),
         simulated_ns=simulated_ns,
-        finished=finished,
+        finished=finished and failure is None,
+        failure=failure,
         wall_seconds=time.monotonic() - started,
         engine_version=run.engine_version,
         capture=capture,
         frames=frames,
     )
+
+
+def describe_failure(failure: str, simulated_ns: int) -> str:
+    """Say what code of the user's own said when it failed, and when that was."""
+    return f"at {format_quantity(simulated_ns, 'time')} of simulated time, {failure}"
 
 
 def execute_all(

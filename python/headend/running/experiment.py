@@ -20,11 +20,12 @@ from headend.design.varying import check_varied, make_design, refuse_alike, writ
 from headend.errors import InputError
 from headend.files import STANDARD_INPUT_SHOWN, parse_toml
 from headend.results.record import RESULT_FORMAT
-from headend.running.execution import Execution, execute, execute_all
+from headend.running.execution import Execution, describe_failure, execute, execute_all
 from headend.running.keeping import keep_run
 from headend.running.memory import Allowance, Room, check_kept, check_memory, read_allowance
 from headend.running.real_hosts import refuse_real_hosts
 from headend.running.result import Result
+from headend.scenario.codes import list_codes
 from headend.scenario.conflicts import check_settings, check_shared, note_replaced
 from headend.scenario.file_access import FileAccess, read_allowed
 from headend.scenario.modems import is_modem, show_option, write_modems
@@ -142,6 +143,9 @@ class Plan:
             flow, since = self.follow
             at = format_quantity(since, "time")
             manifest["warnings"].append(f"no packet of {flow} entered a queue from {at} on")
+        if execution.failure:
+            manifest["failure"] = describe_failure(execution.failure, execution.simulated_ns)
+            manifest["warnings"].insert(0, f"stopped {manifest['failure']}")
         is_short = bool(emulation and scenario.warmup_ns) or not execution.finished
         if is_short and execution.simulated_ns <= scenario.warmup_ns:
             stopped = format_quantity(execution.simulated_ns, "time")
@@ -188,6 +192,8 @@ class Plan:
             # With the seed of this run, so that the scenario alone repeats it.
             "scenario": {**self.loaded.resolved, "seed": self.seed},
         }
+        if codes := list_codes(manifest["scenario"]):
+            manifest["code"] = codes
         if modem_files := json.loads(scenario.modem_files_json()):
             manifest["modem_files"] = modem_files
         if emulation is not None:
@@ -298,7 +304,8 @@ def _parse_expectations(
 
 
 def _read(source: Source, allow_files: Sequence[str | Path]) -> Text:
-    return read_scenario(source, FileAccess(allowed=read_allowed(allow_files)))
+    codes: frozenset[str] | None = None if isinstance(source, Mapping) else frozenset()
+    return read_scenario(source, FileAccess(allowed=read_allowed(allow_files), codes=codes))
 
 
 def _find_inner_path(message: str, text: Text, overrides: Overrides) -> str:
@@ -420,7 +427,20 @@ def run(
         with show_bars([plan.label], plan.duration_ns) as bars:
             return plan.carry_out(on_progress=bars[plan.label])
 
-    return keep_run(carry_out, out, force=force, report=report)
+    return check_failure(keep_run(carry_out, out, force=force, report=report))
+
+
+def check_failure(result: Result) -> Result:
+    """Give a run back, unless code of the user's own ended it.
+
+    Raises
+    ------
+    InputError
+        What that code said.
+    """
+    if result.failure:
+        raise InputError(result.failure)
+    return result
 
 
 def _check_seed_alone(overrides: Overrides, by: str) -> None:

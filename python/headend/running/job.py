@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from headend.errors import InputError
-from headend.running.execution import execute
+from headend.running.execution import describe_failure, execute
 from headend.running.memory import Allowance, check_memory, read_allowance
 from headend.running.real_hosts import refuse_real_hosts
 from headend.scenario.source import Overrides, Text
@@ -196,6 +196,8 @@ def _measure(
     from headend.results.record import Record
 
     execution = execute(scenario, seed=seed, stop=stop)
+    if execution.failure:
+        raise InputError(describe_failure(execution.failure, execution.simulated_ns))
     if not execution.finished:
         return None
     manifest = {

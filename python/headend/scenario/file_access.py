@@ -27,6 +27,10 @@ class FileAccess:
     #: Overrides, as ``PATH=VALUE``, by which a person names the file of a modem: each is read
     #: wherever it is, and its path starts where the program runs.
     named: frozenset[str] = frozenset()
+    #: Whether a file writes the overrides that are not typed, and not a person.
+    is_written: bool = False
+    #: Files with code that a person names otherwise; None where a program writes the scenario.
+    codes: frozenset[str] | None = frozenset()
 
     def locate(self, name: str, set_by: str | None = None) -> Path:
         """Give the path of a file, which the scenario names or an override as ``PATH=VALUE``.
@@ -48,16 +52,41 @@ class FileAccess:
             raise InputError(f"no such file in this folder or in the scenario's, {self.scenario}")
         return folder / name
 
+    def check_code(self, name: str, set_by: str | None, path: Path) -> None:
+        """Refuse code that no person has named: it would be executed with her rights.
+
+        Parameters
+        ----------
+        name
+            The file, as it is named.
+        set_by
+            The override that names it, as ``PATH=VALUE``; None where the scenario does.
+        path
+            Where the code is.
+        """
+        is_typed = set_by is not None and (set_by in self.typed or not self.is_written)
+        if is_typed or self.codes is None or name in self.codes:
+            return
+        if not _is_below(path, self.allowed):
+            raise InputError(
+                f"a file names the code {name}, which would be executed with your rights; read it,"
+                f" and then --allow-files {path} lets it be executed (from Python, allow_files)"
+            )
+
     def check(self, path: Path, folder: Path) -> None:
         """Refuse a path that leads out of a folder and is not allowed either."""
-        real = Path(os.path.realpath(path))  # after all links
-        roots = (os.path.realpath(root) for root in (folder, *self.allowed))
-        if not any(map(real.is_relative_to, roots)):
+        if not _is_below(path, (folder, *self.allowed)):
             raise InputError(
                 f"it is not in {'this folder' if folder == Path() else f'the folder {folder}'} or"
                 " below; --allow-files PATH lets files elsewhere be read (from Python,"
                 " allow_files)"
             )
+
+
+def _is_below(path: Path, roots: Sequence[Path]) -> bool:
+    """Say whether a path is one of the roots, or below one, after all links."""
+    real = Path(os.path.realpath(path))
+    return any(real.is_relative_to(os.path.realpath(root)) for root in roots)
 
 
 #: From the folder where the program runs, and no others.

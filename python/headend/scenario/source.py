@@ -152,13 +152,18 @@ class Text:
         files: dict[str, bytes] = {}
         missing: dict[str, str] = {}
         found: dict[str, Path] = {}
-        for name, set_by, is_config in needed:
+        for name, set_by, kind in needed:
+            if kind == "embedded_code":
+                self.access.check_code(name, set_by, Path(self.shown_as))
+                continue
             what = f"file besides {', '.join(files)}" if files else "file"
             left = LARGEST_FILE_BYTES - sum(map(len, files.values()))
-            if is_config:
+            if kind == "config":
                 what, left = "configuration file", min(left, LARGEST_MODEM_FILE_BYTES)
             try:
                 path = self.access.locate(name, set_by)
+                if kind == "code":
+                    self.access.check_code(name, set_by, path)
                 if found.setdefault(name, path) != path:
                     raise InputError(
                         f"two files have this name, {found[name]} and {path}; write ./{name} for"

@@ -42,6 +42,7 @@ COMMANDS = MappingProxyType(
         "export": "Write the tables of results as CSV or JSON lines, one file per table, in full"
         " precision.",
         "verify": "Check that no file of the results was damaged since it was written.",
+        "cite": "Print the BibTeX entry of this version, with its commit.",
         "help": "Print the help of a command, or the list of commands.",
         "completion": "Print the script with which a shell completes commands, options and names.",
     }

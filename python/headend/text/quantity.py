@@ -289,5 +289,9 @@ def shorten_value(text: str) -> str:
     --------
     >>> shorten_value('{buffer_control = {target = "32 KiB"}}')
     'buffer_control target 32 KiB'
+    >>> shorten_value('{custom = "my_law.py:MyLaw", target = "15 ms"}')
+    'my_law.py:MyLaw, target 15 ms'
     """
-    return re.sub(r"\s+", " ", re.sub(r"[{}\"'=]", " ", text)).strip()
+    words = re.sub(r"\s+", " ", re.sub(r"[{}\"'=]", " ", text)).strip().replace(" ,", ",")
+    # The code's name says whose it is.
+    return re.sub(r"^custom (code )?", "", words)

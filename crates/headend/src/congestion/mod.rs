@@ -8,6 +8,7 @@ mod ack_aggregation;
 pub mod bbr;
 pub mod bbr3;
 pub mod cubic;
+pub mod custom;
 pub mod dctcp;
 mod delay_history;
 pub mod fast;
@@ -57,9 +58,11 @@ macro_rules! controls {
         }
 
         impl CongestionConfig {
-            /// Every control with its default parameters, in the order of their names.
+            /// Every control of headend's with its default parameters, in the order of their names.
             pub fn all() -> Vec<Self> {
-                vec![$(Self::$variant(<$config>::default())),+]
+                let mut all = vec![$(Self::$variant(<$config>::default())),+];
+                all.retain(|control| !matches!(control, Self::Custom(_)));
+                all
             }
 
             /// The name of the control in scenarios and results.
@@ -91,6 +94,8 @@ controls! {
     /// CUBIC (RFC 9438), the default of most systems: the window grows with the time since the last
     /// loss.
     Cubic(cubic::Config) = "cubic",
+    /// A congestion control of your own: a class in a Python file.
+    Custom(custom::Config) = "custom",
     /// DCTCP (RFC 8257): reduces the window in proportion to the share of marked bytes.
     Dctcp(dctcp::Config) = "dctcp",
     /// FAST: keeps α segments in queues, by round-trip times alone.
@@ -120,8 +125,11 @@ impl Default for CongestionConfig {
 impl CongestionConfig {
     /// Whether the control needs the number of marked bytes, and not only the fact that there were
     /// marks.
-    pub const fn counts_marks(&self) -> bool {
-        matches!(self, Self::Dctcp(_) | Self::Prague(_))
+    pub fn counts_marks(&self) -> bool {
+        match self {
+            Self::Custom(config) => config.counts_marks(),
+            _ => matches!(self, Self::Dctcp(_) | Self::Prague(_)),
+        }
     }
 
     /// Builds a control for segments of `mss` bytes that starts with `initial_window` bytes. `rng`
@@ -131,6 +139,7 @@ impl CongestionConfig {
             Self::Bbr(config) => Box::new(Bbr::new(config, mss, initial_window, rng)),
             Self::Bbr3(config) => Box::new(Bbr3::new(config, mss, initial_window, rng)),
             Self::Cubic(config) => Box::new(Cubic::new(config, mss, initial_window)),
+            Self::Custom(config) => config.build(mss, initial_window, rng),
             Self::Dctcp(config) => Box::new(Dctcp::new(config, mss, initial_window)),
             Self::Fast(config) => Box::new(Fast::new(config, mss, initial_window)),
             Self::Ledbat(config) => Box::new(Ledbat::new(config, mss, initial_window)),

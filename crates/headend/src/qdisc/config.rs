@@ -6,8 +6,8 @@ use super::{
     immediate_aqm, sfq, sfq_codel, sfq_pie, strict_priority, unlimited,
 };
 use crate::aqm::{
-    Aqm, Governor, cbt, cobalt, codel, codel_dt, codel_dt_ns2, docsis_pie, drop_front, drop_tail,
-    fred, pie, random_drop, red,
+    Aqm, Governor, cbt, cobalt, codel, codel_dt, codel_dt_ns2, custom, docsis_pie, drop_front,
+    drop_tail, fred, pie, random_drop, red,
 };
 use crate::queue::{BacklogLimit, Limited};
 use crate::rng::Rng;
@@ -37,9 +37,11 @@ macro_rules! queues {
         }
 
         impl QueueConfig {
-            /// Every queue with its default parameters, in the order of their names.
+            /// Every queue of headend's with its default parameters, in the order of their names.
             pub fn all() -> Vec<Self> {
-                vec![$(Self::$variant(<$config>::default())),+]
+                let mut all = vec![$(Self::$variant(<$config>::default())),+];
+                all.retain(|queue| !matches!(queue, Self::Custom(_)));
+                all
             }
 
             /// The name of the queue in scenarios and results.
@@ -93,6 +95,8 @@ queues! {
     CodelDt(codel_dt::Config) = "codel_dt" with limit,
     /// CoDel at the tail of the queue, by a predicted delay, as its published ns-2 code behaves.
     CodelDtNs2(codel_dt_ns2::Config) = "codel_dt_ns2" with limit,
+    /// A control law of your own: a class in a Python file.
+    Custom(custom::Config) = "custom" with limit,
     /// The control law of DOCSIS 3.1 cable modems (RFC 8034).
     DocsisPie(docsis_pie::Config) = "docsis_pie" with limit,
     /// First in, first out; a full queue drops its oldest packet, so that senders detect the loss

@@ -5,6 +5,7 @@ use super::LineView;
 use crate::collection::Deque;
 use crate::context::Context;
 use crate::packet::Packet;
+use crate::time::Instant;
 use crate::trace::DropReason;
 use crate::units::{Limit, Rate};
 
@@ -109,6 +110,23 @@ impl Backlog {
         cx.note_enqueued(&packet);
         self.packets.push_back(packet).enqueued_at = cx.now;
         true
+    }
+
+    /// The part of [`Self::push`] that needs no context: appends `packet`, or returns it if it does
+    /// not fit.
+    pub(crate) fn append(
+        &mut self,
+        packet: Packet,
+        line: &LineView<'_>,
+        now: Instant,
+    ) -> Result<(), Packet> {
+        if !self.fits(&packet, line) {
+            return Err(packet);
+        }
+        self.depth.packets += 1;
+        self.depth.bytes += line.framing.bytes(&packet);
+        self.packets.push_back(packet).enqueued_at = now;
+        Ok(())
     }
 
     /// Whether `packet` fits under the limit.

@@ -11,8 +11,33 @@ pub struct RequiredFile {
     pub name: String,
     /// The override that names it, as `PATH=VALUE`; `None` where the text does.
     pub set_by: Option<String>,
-    /// It is the configuration file of a modem, which is small.
-    pub is_config: bool,
+    /// What it is.
+    pub kind: FileKind,
+}
+
+/// What a file is that a scenario names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FileKind {
+    /// Code, which will be executed.
+    Code,
+    /// The configuration file of a modem, which is small.
+    Config,
+    /// A trace or a capture.
+    Data,
+    /// Code whose text is in the scenario already, so that the file is not needed.
+    EmbeddedCode,
+}
+
+impl FileKind {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Config => "config",
+            Self::Data => "data",
+            Self::EmbeddedCode => "embedded_code",
+        }
+    }
 }
 
 /// The file that the key at `path` names.

@@ -60,7 +60,7 @@ pub use distance::{LogNormal, Normal, Place, RttFrom, Site};
 pub use document::{Format, ModemFileRead, Override, SetKey};
 pub use emulation::{Bounds, Emulation};
 pub use error::{Origin, Problem, ScenarioError};
-pub use files::RequiredFile;
+pub use files::{FileKind, RequiredFile};
 pub use flow::{Ect, Flow, Path, PathLoss, PeriodicLoss, Starts};
 pub use header_fields::{Address, EtherType, IpProtocol, MacAddress, MacRange, Network};
 pub use host::Host;

@@ -12,7 +12,7 @@ use super::classes;
 use super::document::{Document, Format, ModemFileRead, Override};
 use super::emulation::complete;
 use super::error::ScenarioError;
-use super::files::RequiredFile;
+use super::files::{FileKind, RequiredFile};
 use super::flow::{self, GroupPlan, PeerPlan};
 use super::host::{Host, HostPlan};
 use super::link::{self, LinkPlan, queue_names};
@@ -179,17 +179,21 @@ pub fn required_files(
             Some((format!("{path}.capture"), replay.capture.clone()?))
         }),
     );
-    let required = |is_config: bool| {
+    let required = |kind: FileKind| {
         let document = &document;
         move |(path, name): (String, String)| RequiredFile {
             name,
             set_by: document.set_by(&path).map(str::to_owned),
-            is_config,
+            kind,
         }
     };
-    let configs = document.modem_files().into_iter().map(required(true));
-    let mut files: Vec<RequiredFile> = named.into_iter().map(required(false)).collect();
-    files.extend(configs);
+    let configs = document.modem_files().into_iter();
+    let codes = document.codes().iter().cloned();
+    let embedded = document.embedded_codes().into_iter();
+    let mut files: Vec<RequiredFile> = named.into_iter().map(required(FileKind::Data)).collect();
+    files.extend(configs.map(required(FileKind::Config)));
+    files.extend(codes.map(required(FileKind::Code)));
+    files.extend(embedded.map(required(FileKind::EmbeddedCode)));
     files.sort();
     files.dedup();
     Ok(files)

@@ -12,6 +12,7 @@ pub use self::real::Progress;
 use self::real::RealHosts;
 use crate::clock::{Arrival, RealHost};
 use crate::context::{Context, World};
+use crate::custom;
 use crate::event::{AppId, Event, EventQueue, Source};
 use crate::flow::{FlowHeader, FlowId, FlowTable, Hop, Port};
 use crate::line::Line;
@@ -89,6 +90,7 @@ pub struct Simulation {
     router: Option<(AppId, usize)>,
     arrivals: Vec<Arrival>,
     life: Option<Life>,
+    failure: Option<String>,
 }
 
 impl std::fmt::Debug for World {
@@ -159,7 +161,10 @@ impl Simulation {
             router: parts.router,
             arrivals: Vec::new(),
             life: None,
+            failure: None,
         };
+        // Of a run before this one.
+        custom::take_failure();
         simulation.look_at_limits();
         simulation.world.recorder.start_measuring_limits();
         simulation
@@ -243,14 +248,32 @@ impl Simulation {
         self.world.recorder.data_packets_delivered()
     }
 
-    /// Runs in virtual time until `until` or the end of the run; true once the end is reached.
+    /// Runs in virtual time until `until` or the end of the run; true once the end is reached, or
+    /// once code that is not headend's has failed.
     pub fn run_until(&mut self, until: Instant) -> bool {
         let until = until.min(self.end);
+        let is_watched = custom::is_in_use();
         while let Some(event) = self.world.events.pop_until(until) {
             self.handle(event);
+            if is_watched && self.has_failed() {
+                return true;
+            }
         }
         self.now = self.now.max(until);
         self.now == self.end
+    }
+
+    /// What code that is not headend's said when it failed, which ended the run.
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    /// Whether code that is not headend's has failed by now.
+    fn has_failed(&mut self) -> bool {
+        if self.failure.is_none() {
+            self.failure = custom::take_failure();
+        }
+        self.failure.is_some()
     }
 
     /// The result tables so far, after the conservation check.

@@ -7,6 +7,7 @@ use std::net::IpAddr;
 
 use super::{AppSetup, Simulation};
 use crate::clock::{Arrival, Clock, RealHost, RealHostId, Wake};
+use crate::custom;
 use crate::event::AppId;
 use crate::flow::is_ipv6;
 use crate::metrics::real::FrameEnds;
@@ -186,9 +187,14 @@ impl Simulation {
     /// that depart.
     fn go_on(&mut self, until: Instant, clock: &mut dyn Clock) -> io::Result<()> {
         let until = until.min(self.end);
+        let is_watched = custom::is_in_use();
         while let Some(event) = self.world.events.pop_until(until) {
             self.handle(event);
             self.hand_over(clock)?;
+            if is_watched && self.has_failed() {
+                self.end = self.now;
+                return Ok(());
+            }
         }
         // Frames that have entered and departed without an event, of a network without delay.
         self.hand_over(clock)?;

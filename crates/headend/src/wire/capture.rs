@@ -15,7 +15,7 @@ use super::headers::{self, Sketch, TcpOptions};
 use super::pcapng::{self, Record, Way};
 use super::real;
 use crate::flow::{FlowHeader, FlowTable, GroupId, Surroundings};
-use crate::packet::{Ecn, Packet, Side};
+use crate::packet::{Ecn, Fields, Side};
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId, TraceEvent, TraceKinds};
 
@@ -140,7 +140,7 @@ impl Capture {
         &mut self,
         at: Instant,
         event: &TraceEvent,
-        packet: &Packet,
+        packet: &Fields,
         around: Surroundings<'_>,
     ) {
         if at < self.start || at > self.stop {
@@ -181,7 +181,7 @@ impl Capture {
 
 /// The parts of a packet's headers.
 fn sketch<'a>(
-    packet: &'a Packet,
+    packet: &'a Fields,
     flow: &'a FlowHeader,
     tcp: TcpOptions,
     around: Surroundings<'a>,
@@ -210,7 +210,7 @@ fn copy(frame: &[u8], ecn: Ecn, snaplen: usize, out: &mut Vec<u8>) {
 
 impl Point {
     /// The direction of the packet at this point, or `None` if the event is not captured here.
-    fn sees(&self, event: &TraceEvent, packet: &Packet, flow: &FlowHeader) -> Option<Way> {
+    fn sees(&self, event: &TraceEvent, packet: &Fields, flow: &FlowHeader) -> Option<Way> {
         let (moment, queue) = match *event {
             TraceEvent::Delivered { .. } => {
                 return self.is_end(packet.from.other(), flow).then_some(Way::In);
@@ -289,6 +289,7 @@ mod tests {
     use super::*;
     use crate::event::AppId;
     use crate::flow::{Hop, Protocol, RouteId};
+    use crate::packet::Packet;
     use crate::packet::frames::Frames;
     use crate::packet::sack::SackPool;
     use crate::trace::PacketView;

@@ -18,7 +18,7 @@ use etherparse::{
 };
 
 use crate::flow::{FlowHeader, Protocol};
-use crate::packet::{Ecn, Flags, Packet, Side};
+use crate::packet::{Ecn, Fields, Flags, Side};
 
 /// The options that the SYNs of a connection agree on. Captures need them to write the segments as
 /// they are on the wire.
@@ -46,7 +46,7 @@ static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 #[derive(Debug, Clone, Copy)]
 pub struct Sketch<'a> {
     /// The packet.
-    pub packet: &'a Packet,
+    pub packet: &'a Fields,
     /// The packet's flow.
     pub flow: &'a FlowHeader,
     /// The IPv6 addresses of the flow's hosts, by side, for an IPv6 packet.

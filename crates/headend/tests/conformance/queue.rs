@@ -343,6 +343,7 @@ fn under_lasting_overload_each_queue_discards_in_its_own_way() {
             | QueueConfig::FqPie(_)
             | QueueConfig::Pie(_)
             | QueueConfig::SfqPie(_) => (true, false),
+            QueueConfig::Custom(_) => unreachable!("not one of headend's queues"),
             // CoDel's law responds slowly to unresponsive flows, and its buffer is a quarter of a
             // second. RED's buffer is full before the slow average has grown.
             QueueConfig::CodelDt(_)

@@ -27,7 +27,7 @@ use crate::metrics::mib::ServiceFlowInfo;
 use crate::metrics::sample::{ConnectionSample, QueueInternals};
 use crate::metrics::send_limit::SendLimit;
 use crate::metrics::utilisation::{Left, LimitUse, QueueLimits};
-use crate::packet::{Packet, Side};
+use crate::packet::{Fields, Packet, Side};
 use crate::time::{Duration, Instant};
 use crate::trace::{AirFrame, DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
 use crate::wire::capture::Capture;
@@ -337,7 +337,7 @@ impl Recorder {
         &mut self,
         at: Instant,
         queue: QueueId,
-        packet: &Packet,
+        packet: &Fields,
         around: Surroundings<'_>,
     ) {
         self.count_enqueued(queue);
@@ -417,7 +417,7 @@ impl Recorder {
     }
 
     /// Records that a packet was marked CE in `queue`.
-    pub fn marked(&mut self, at: Instant, queue: QueueId, packet: &Packet, group: GroupId) {
+    pub fn marked(&mut self, at: Instant, queue: QueueId, packet: &Fields, group: GroupId) {
         (self.flows[direction(group, packet.from)].ends).mark();
         self.queues[queue.0 as usize].ends.mark();
         if self.is_heard(TraceKinds::MARKED) {
@@ -588,7 +588,7 @@ impl Recorder {
     fn trace_packet(
         &mut self,
         at: Instant,
-        packet: &Packet,
+        packet: &Fields,
         around: Surroundings<'_>,
         event: impl FnOnce(PacketView) -> TraceEvent,
     ) {

@@ -1,6 +1,7 @@
 //! A scenario's text as a tree, with overrides in place and the place of every key and value
 //! remembered for errors.
 
+mod custom;
 mod errors;
 mod json;
 mod lines;
@@ -54,6 +55,8 @@ pub(super) struct Document {
     places: BTreeMap<String, Place>,
     /// The paths that overrides have written.
     overridden: Vec<String>,
+    /// The keys that name a file with code, each with the file.
+    codes: Vec<(String, String)>,
     /// What is to be known of the files of modems.
     notes: Vec<String>,
     /// What became of these files.
@@ -80,9 +83,15 @@ impl Document {
             Format::Json => Self::from_json(text)?,
             Format::Toml => Self::from_toml(text)?,
         };
+        document.spell_out_codes();
         let of_files = document.override_all(overrides)?;
         if let Some(files) = files {
             document.read_modem_files(files, &of_files)?;
+        }
+        // Before names are filled in, which writes the same code to several flows.
+        document.codes = document.find_codes();
+        if let Some(files) = files {
+            document.embed_codes(files)?;
         }
         if let Some(error) = empty_periods(&document.tree) {
             return Err(document.locate(error));
@@ -100,6 +109,7 @@ impl Document {
             tree,
             places,
             overridden: Vec::new(),
+            codes: Vec::new(),
             notes: Vec::new(),
             modem_files_read: Vec::new(),
         }

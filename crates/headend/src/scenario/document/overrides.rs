@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::lines::push_key;
-use super::{Document, Override, Place, toml};
+use super::{Document, Override, Place, custom, toml};
 use crate::scenario::cable::is_from_files;
 use crate::scenario::error::{Origin, Problem, ScenarioError};
 use crate::scenario::link::tables;
@@ -79,7 +79,7 @@ impl Document {
         let value = match toml::read_override(text) {
             // A file may be called 2026 or true.
             value if is_modem_file(path) && !value.is_string() => Value::String(text.to_owned()),
-            value => value,
+            value => custom::spell_out(value, path),
         };
         let path =
             (self.spelled_out(path)).map_err(|error| error.with_origin(Some(place.key.clone())))?;

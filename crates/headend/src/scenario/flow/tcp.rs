@@ -1,5 +1,7 @@
 //! TCP that makes no sense is refused, by the key that is at fault.
 
+use crate::congestion::CongestionConfig;
+use crate::custom;
 use crate::scenario::error::ScenarioError;
 use crate::tcp::{self, EcnMode, FastRecovery, PrrMode};
 use crate::time::Duration;
@@ -13,6 +15,10 @@ pub(super) fn check(at: &str, tcp: &tcp::Config) -> Result<(), ScenarioError> {
     check_timers(tcp).map_err(|(key, why)| ScenarioError::invalid(format!("{at}.{key}"), why))?;
     check_keys(tcp).map_err(|fault| refuse(at, fault))?;
     let control = format!("{at}.congestion");
+    if let CongestionConfig::Custom(own) = &tcp.congestion {
+        let refuse = |why| ScenarioError::invalid(format!("{control}.{}", custom::KIND), why);
+        return own.check_code().map_err(refuse);
+    }
     (tcp.congestion.check()).map_err(|fault| refuse(&control, fault))
 }
 

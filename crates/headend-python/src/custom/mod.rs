@@ -1,0 +1,84 @@
+//! Control laws and congestion controls that are written in Python: a class in a file becomes an
+//! object of the engine.
+//!
+//! `headend.custom` finds the class and reads its parameters; here its methods are called with the
+//! engine's facts, and what they say is checked. An error in them ends the run, with their own
+//! traceback. While they run, Python's lock is held.
+
+mod control;
+mod law;
+mod packet;
+mod values;
+
+use headend::custom::{self, Code};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+pub(crate) use self::control::{AckSample, CongestionSignal};
+pub(crate) use self::law::{Backlog, Line};
+pub(crate) use self::packet::Packet;
+pub(crate) use self::values::{Random, cbrt, read_quantity};
+
+/// Provides laws and controls for all scenarios that name a Python file.
+pub(crate) fn provide() {
+    headend::aqm::custom::provide(Box::new(law::Laws));
+    headend::congestion::custom::provide(Box::new(control::Controls));
+}
+
+/// An object of a class in Python, and the methods that the class has of its own.
+#[derive(Debug)]
+struct Custom {
+    object: Py<PyAny>,
+    own: Vec<String>,
+    /// The name of the code, for errors.
+    name: String,
+}
+
+impl Custom {
+    /// Has `headend.custom.loading` make the object.
+    fn build(
+        py: Python<'_>,
+        function: &str,
+        code: Code<'_>,
+        further: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
+    ) -> Result<Self, String> {
+        let build = || -> PyResult<(Py<PyAny>, Vec<String>)> {
+            let parameters = serde_json::to_string(code.parameters).expect("it is plain JSON");
+            let function = py.import("headend.custom.loading")?.getattr(function)?;
+            function
+                .call1((code.name, code.text, parameters, further(py)?))?
+                .extract()
+        };
+        let (object, own) = build().map_err(|error| error.value(py).to_string())?;
+        Ok(Self {
+            object,
+            own,
+            name: code.name.to_owned(),
+        })
+    }
+
+    /// A method, if the class has it of its own.
+    fn method(&self, py: Python<'_>, name: &str) -> PyResult<Option<Py<PyAny>>> {
+        if self.own.iter().any(|own| own == name) {
+            return self.object.getattr(py, name).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// Reports an error of the code, which ends the run.
+    fn fail(&self, py: Python<'_>, error: &PyErr) {
+        let describe = || -> PyResult<String> {
+            let function = py.import("headend.custom.failures")?.getattr("describe")?;
+            let traceback = error.traceback(py);
+            function
+                .call1((&self.name, error.value(py), traceback))?
+                .extract()
+        };
+        custom::fail(describe().unwrap_or_else(|_| format!("{}: {error}", self.name)));
+    }
+
+    /// Reports that the code gave what makes no sense, which ends the run.
+    fn refuse(&self, why: &str) {
+        custom::fail(format!("{}: {why}", self.name));
+    }
+}

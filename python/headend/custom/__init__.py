@@ -1,0 +1,1 @@
+"""Control laws and congestion controls of one's own: classes in Python files."""

@@ -1,0 +1,118 @@
+"""Classes of Python files as the engine asks for them: the text of a file becomes a class, once."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import json
+import linecache
+import sys
+import types
+from typing import Any
+
+from headend.custom.congestion import CongestionControl
+from headend.custom.failures import describe
+from headend.custom.law import ControlLaw
+from headend.custom.parameters import read_parameters
+from headend.errors import InputError, suggest
+
+Built = tuple[Any, list[str]]
+
+
+def build_law(name: str, text: str, parameters: str, further: tuple[Any, int]) -> Built:
+    """Build a control law: the object, and the methods that its class has of its own.
+
+    Parameters
+    ----------
+    name
+        The file and the class, such as ``my_law.py:MyLaw``.
+    text
+        The text of the file.
+    parameters
+        What the scenario sets, as JSON.
+    further
+        The stream of random numbers, and the rate of the line in bit/s.
+
+    Raises
+    ------
+    InputError
+        For code that cannot be read, and parameters that it refuses.
+    """
+    random, rate = further
+    return _build(name, text, ControlLaw, parameters, {"random": random, "rate": rate})
+
+
+def build_control(name: str, text: str, parameters: str, further: tuple[Any, int, int]) -> Built:
+    """Build a congestion control, as `build_law`.
+
+    ``further`` is the stream of random numbers, the largest segment, and the window at the start,
+    both in bytes.
+    """
+    random, mss, window = further
+    given = {"random": random, "mss": mss, "initial_window": window, "cwnd": window}
+    return _build(name, text, CongestionControl, parameters, given)
+
+
+def counts_marks(name: str, text: str) -> bool:
+    """Say whether a congestion control needs the number of marked bytes."""
+    return bool(_load(name, text, CongestionControl).counts_marks)
+
+
+def _build(name: str, text: str, base: type, parameters: str, given: dict[str, Any]) -> Built:
+    cls = _load(name, text, base)
+    read = read_parameters(cls, base, json.loads(parameters), name.rpartition(":")[2])
+    built: Any = object.__new__(cls)
+    for key, value in {**given, **read}.items():
+        setattr(built, key, value)
+    try:
+        built.__init__()
+    except ValueError as error:
+        raise InputError(f"{name}: {error}") from error
+    except Exception as error:
+        raise InputError(describe(name, error)) from error
+    return built, _list_own(cls, base)
+
+
+@functools.cache
+def _list_own(cls: type, base: type) -> list[str]:
+    """List the methods of a base that a class has in its own way."""
+    return [
+        name
+        for name, method in vars(base).items()
+        if inspect.isfunction(method) and getattr(cls, name) is not method
+    ]
+
+
+@functools.cache
+def _load(name: str, text: str, base: type) -> Any:
+    """Execute a file's text, and give the class."""
+    file, _, class_name = name.rpartition(":")
+    if not text:
+        raise InputError(f"{name}: the file is empty")
+    digest = hashlib.sha256(f"{file}\n{text}".encode()).hexdigest()
+    module = types.ModuleType(f"headend_custom_{digest[:16]}")
+    module.__file__ = file
+    # For annotations, dataclasses and the lines of tracebacks.
+    sys.modules[module.__name__] = module
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    try:
+        exec(compile(text, file, "exec"), vars(module))
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        raise InputError(f"{file}, line {error.lineno}: {error.msg}: {line}") from error
+    except Exception as error:
+        raise InputError(describe(name, error)) from error
+    found = getattr(module, class_name, None)
+    if isinstance(found, type) and issubclass(found, base) and found is not base:
+        return found
+    classes = [
+        key
+        for key, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, base) and value is not base
+    ]
+    kind = f"headend.{base.__name__}"
+    if found is not None:
+        raise InputError(f'{name}: "{class_name}" is no class of the kind {kind}')
+    end = suggest(class_name, classes) or f"; the file has no class of the kind {kind}"
+    raise InputError(f'{name}: no class is called "{class_name}"{end}')
