@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterator
 
 from headend.evaluation.case import Case, Scenario
+from headend.scenario.codes import KIND, find_file
 from headend.scenario.parameters import find_value
 from headend.scenario.source import Overrides
 
@@ -66,14 +67,19 @@ def split_name(name: str) -> tuple[str, frozenset[str]]:
     --------
     >>> split_name("codel"), split_name('{codel={target="15 ms"}}')
     (('codel', frozenset()), ('codel', frozenset({'target'})))
+    >>> split_name("my_law.py:MyLaw"), split_name('{custom="my_law.py:MyLaw", target="15 ms"}')
+    (('custom', frozenset()), ('custom', frozenset({'target'})))
     """
     text = name.strip()
     if not text.startswith("{"):
-        return text.strip("\"'"), frozenset()
+        plain = text.strip("\"'")
+        return KIND if find_file(plain) else plain, frozenset()
     try:
         table = tomllib.loads(f"name = {text}")["name"]
     except tomllib.TOMLDecodeError:
         return text, frozenset()  # which the engine refuses
+    if isinstance(table.get(KIND), str):  # one's own code, with its parameters beside it
+        return KIND, frozenset(table) - {KIND}
     kind = next(iter(table), "")
     parameters = table.get(kind)
     return kind, frozenset(parameters if isinstance(parameters, dict) else ())
