@@ -51,7 +51,7 @@ from headend.analysis.transfer_limits import (
     Limit,
     find_control_shares,
     find_transfer_limits,
-    list_told,
+    list_notable,
 )
 from headend.analysis.tunnels import find_tunnel
 from headend.analysis.turns import find_turn
@@ -501,7 +501,7 @@ def _wait_of(queue: QueueState) -> float:
 def _find_transfers(case: Case, queue: QueueState) -> Iterator[Fact]:
     """Find what transfers got and why; last, how the line fared, where that is not all."""
     record, fact = case.record, describe_line(case, queue)
-    limits = tuple(list_told(find_transfer_limits(record)))
+    limits = tuple(list_notable(find_transfer_limits(record)))
     if limits:
         # Who has no more to send is limited by nothing else, however the line fares.
         is_paced = all(limit.kind is Limit.APPLICATION for limit in limits)
