@@ -21,7 +21,7 @@ from headend.analysis.facts import Action, Diagnosis, Fact, Remedy
 from headend.analysis.flow_groups import FlowGroup, gather_groups
 from headend.analysis.grading import PICTURE
 from headend.analysis.lateness import find_emulation, is_open_loop, is_trustworthy
-from headend.analysis.modem_tlvs import find_tlvs
+from headend.analysis.modem_tlvs import find_tlvs, list_tlv_settings
 from headend.analysis.policers import find_policed
 from headend.analysis.quality import FlowQuality, judge_flows, read_best_picture
 from headend.analysis.queue_state import QueueState, describe_queue, find_passing, is_asleep
@@ -355,6 +355,10 @@ def shorten(record: Record, queue: QueueState) -> Remedy:
         links = record.manifest["scenario"].get("link", {})
         is_cable = "docsis" in links.get(queue.link.split(".")[0], {})
         law = "docsis_pie" if is_cable and queue.direction == "up" else "fq_codel"
+        if key and (held := list_tlv_settings(record, queue, key)):
+            path, value = held[0]
+            proposed = propose(Action.ADD_AQM, path.removeprefix(key), value)
+            return replace(proposed, tlv_settings=held)
         return propose(Action.ADD_AQM, value=law)
     if about.governor == "chosen_law":
         law_key = f".{queue.discipline}.{about.law_key}"
