@@ -149,8 +149,8 @@ impl Default for Router {
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Autorate {
-    /// The lowest rate: a share of the line's rate, or a rate, at most that of the router. It should
-    /// be what the line carries at its worst.
+    /// The lowest rate: a share of the line's rate, or a rate, at most that of the router. It
+    /// should be what the line carries at its worst.
     pub minimum: RelativeRate,
     /// The highest rate: a share of the line's rate, or a rate, at least that of the router. It
     /// should be what the line carries at its best.
