@@ -17,8 +17,8 @@ import re
 from dataclasses import dataclass
 
 from emulation.line import PACKET
+from virtual.cells import COUNTED
 from virtual.flows import FlowsOrder, Group
-from virtual.uploads import COUNTED
 
 #: IP bytes of a ping, the time between two, and how long samples are fine, s.
 PING_PACKET, PING, FINE = 84, 0.05, 1

@@ -41,9 +41,10 @@ from typing import Any
 import headend
 from emulation.line import PACKET
 from home_cells import HOME_CELLS, TOGETHER, HomeCell
+from virtual.cells import COUNTED
 from virtual.flows import FlowsRun, read_flows
 from virtual.guest import KERNELS, GuestFailedError, find_missing, run_guest
-from virtual.uploads import COUNTED, Order, Run, read_run
+from virtual.uploads import Order, Run, read_run
 
 TARGET = Path(__file__).parent.parent / "target" / "linux-qdiscs.json"
 

@@ -54,7 +54,8 @@ from emulation.machine import PROGRAMS, Control, describe_machine
 from emulation.simulation import simulate
 from emulation.tools import IPERF_SERVER
 from virtual import guest
-from virtual.uploads import COUNTED, Order, Run, read_run
+from virtual.cells import COUNTED
+from virtual.uploads import Order, Run, read_run
 
 ROOT = Path(__file__).parent.parent
 STUDY = ROOT / "studies" / "validation" / "linux" / "study.toml"

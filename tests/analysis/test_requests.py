@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import headend
-from headend.analysis.requests import find_asking
+from headend.analysis.requests import find_request_limit
 from headend.analysis.routes import list_queues
 from headend.analysis.transfer_limits import Limit, find_transfer_limits
 from headend.wording.verdict import judge
@@ -37,11 +37,11 @@ def test_one_packet_in_two_maps_is_what_a_modem_of_docsis_1_0_sends() -> None:
     result = run("docsis10")
     (limit,) = find_transfer_limits(result)
     assert limit.kind is Limit.REQUESTS
-    assert limit.asking is not None
+    assert limit.requests is not None
     # A request takes more than one MAP interval until its grant, so two; 1518 B in 4 ms.
-    assert (limit.asking.queue, limit.asking.packets) == ("cable.up", 1)
-    assert limit.asking.interval_ns == pytest.approx(4e6, rel=0.01)
-    assert limit.asking.rate_bps == pytest.approx(1518 * 8 / 4e-3, rel=0.02)
+    assert (limit.requests.queue, limit.requests.packets) == ("cable.up", 1)
+    assert limit.requests.interval_ns == pytest.approx(4e6, rel=0.01)
+    assert limit.requests.rate_bps == pytest.approx(1518 * 8 / 4e-3, rel=0.02)
     answer = " ".join(judge(result).notes)
     assert (
         "the requests of its modem limit upload: one at a time, each for a packet, every 4 ms"
@@ -56,7 +56,7 @@ def test_requests_that_are_piggybacked_limit_it_too() -> None:
 
 def test_a_modem_with_several_requests_outstanding_has_its_rate() -> None:
     (limit,) = find_transfer_limits(run("docsis30"))
-    assert (limit.kind, limit.asking) == (Limit.LINE, None)
+    assert (limit.kind, limit.requests) == (Limit.LINE, None)
 
 
 def test_a_window_that_limits_the_sender_goes_before_the_requests() -> None:
@@ -66,5 +66,5 @@ def test_a_window_that_limits_the_sender_goes_before_the_requests() -> None:
 
 def test_only_queues_on_the_way_count() -> None:
     result = run("docsis10")
-    assert find_asking(result, list_queues(result, "upload", "up")) is not None
-    assert find_asking(result, list_queues(result, "upload", "down")) is None
+    assert find_request_limit(result, list_queues(result, "upload", "up")) is not None
+    assert find_request_limit(result, list_queues(result, "upload", "down")) is None

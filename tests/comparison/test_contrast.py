@@ -181,6 +181,14 @@ def test_an_answer_says_who_is_hurt_what_is_best_and_what_it_costs(
     assert answer.why == "queue"
 
 
+def test_a_question_does_not_ask_for_whom_what_only_watches() -> None:
+    line = {"duration": "12 s", "warmup": "2 s", **LINE, "router": "cake"}
+    found = compare(line, {"router.autorate": [False, True]})
+    assert answer_comparison(found.variants).question == (
+        "Which autorate suits call and upload on 5 Mbit/s?"
+    )
+
+
 def make_fate(key_figure: KeyFigure, *values: float) -> FlowOutcome:
     """Give a fate with a number for each seed."""
     (party, *_) = gather_groups(judge_flows(make_street(2)))

@@ -37,6 +37,10 @@ from simulated import list_simulated
 BRIEF = {"duration": "8 s", "warmup": "2 s"}
 
 
+#: The tins of ``diffserv3``, CAKE's default.
+TINS = ("bulk", "best_effort", "voice")
+
+
 @pytest.fixture
 def line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -52,6 +56,18 @@ def test_the_tables_are_those_of_the_reference(line: Path) -> None:
     result = headend.run(line, set=BRIEF)
     for name, types in types_of.items():
         assert result.tables[name].schema.to_python() == types, name
+
+
+def test_a_router_has_the_table_of_its_tins(line: Path) -> None:
+    result = headend.run(line, set={**BRIEF, "router": "cake"})
+    assert result.tins.schema.to_python() == OPTIONAL_TABLES["tins"]
+    tins = [(queue, tin) for queue in ("router.up", "router.down") for tin in TINS]
+    assert result.tins.select("queue", "tin").rows() == tins
+    by_queue = result.tins.group_by("queue").agg(pl.col("packets", "acks_dropped").sum())
+    enqueued = dict(result.queues.select("queue", "packets_enqueued").iter_rows())
+    for queue, packets, acks in by_queue.iter_rows():
+        assert (acks, packets) == (0, enqueued[queue])
+    assert headend.run(line, set=BRIEF).tins.is_empty()
 
 
 def test_every_metric_of_the_language_can_be_read(line: Path) -> None:

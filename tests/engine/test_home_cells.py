@@ -11,8 +11,8 @@ import pytest
 from headend.scenario.source import read_scenario
 from home_cells import HOME_CELLS, HomeCell
 from linux_qdiscs import CELLS, group_home_cells, write_scenario
+from virtual.cells import read_samples
 from virtual.flows import Group, read_flows
-from virtual.uploads import read_samples
 
 #: A sample of CAKE with two tins, as tc writes it.
 CAKE = """at {time}
@@ -138,5 +138,5 @@ def test_a_connection_that_failed_is_told(folder: Path) -> None:
 
 def test_connections_of_another_congestion_control_are_refused(folder: Path) -> None:
     order = HomeCell.read("47 Mbit/s 20 ms cake 1 bbr").order(20)
-    with pytest.raises(ValueError, match="expected bbr, found cubic"):
+    with pytest.raises(ValueError, match="expected connections of bbr, found cubic"):
         read_flows(folder, order)

@@ -11,7 +11,8 @@ import linux_qdiscs
 import linux_tcp
 from headend.scenario.source import read_scenario
 from linux_qdiscs import CELLS, KEYS, WORDS, Cell, agrees, find_percentile, group_cells
-from virtual.uploads import Run, Sample, read_run
+from virtual.cells import Sample
+from virtual.uploads import Run, read_run
 
 #: A sample of HTB with CoDel under it, as tc writes it.
 SAMPLE = """at {time}
@@ -87,7 +88,7 @@ def test_an_upload_that_failed_is_told(folder: Path) -> None:
 
 
 def test_uploads_of_another_congestion_control_are_refused(folder: Path) -> None:
-    with pytest.raises(ValueError, match="expected uploads of dctcp, found cubic"):
+    with pytest.raises(ValueError, match="expected connections of dctcp, found cubic"):
         read_run(folder, 0.1, "dctcp")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,17 @@ CUBIC, BBR = Sender("cubic"), Sender("bbr3", 10)
 VALUES = {CUBIC: (4.3, 4.1, 4e6), BBR: (4.2, 3.0, 5e6)}
 
 
-def make(values: dict[Sender, tuple[float, float, float]]) -> Decision:
-    """Decide over made-up results: low latency has the first MOS, all others the second."""
+UNITS = {"call.mos.p5": "1", "video.frames_late.mean": "1", "upload.goodput": "bit/s"}
+
+#: Values by measure, of a candidate's label, a sender and a seed.
+Give = Callable[[str, Sender, int], Mapping[str, float]]
+
+
+def decide_over(
+    give: Give, senders: Iterable[Sender], seeds: int, conditions: Sequence[str]
+) -> Decision:
+    """Decide over made-up results."""
+    senders, numbers = tuple(senders), tuple(range(1, seeds + 1))
     candidates = list_candidates(TIER, OF_MODEM)
     rows = [
         {
@@ -59,50 +69,38 @@ def make(values: dict[Sender, tuple[float, float, float]]) -> Decision:
             "subject": measure.split(".")[0],
             "metric": measure.partition(".")[2],
             "value": value,
-            "unit": unit,
+            "unit": UNITS[measure],
             "error": None,
         }
         for setting, candidate in enumerate(candidates, start=1)
-        for sender, (low, other, rate) in values.items()
-        for seed in (1, 2)
-        for measure, value, unit in (
-            ("call.mos.p5", low if candidate.label == "low latency" else other, "1"),
-            ("upload.goodput", rate, "bit/s"),
-        )
+        for sender in senders
+        for seed in numbers
+        for measure, value in give(candidate.label, sender, seed).items()
     ]
     table = pl.DataFrame(rows, schema_overrides={"error": pl.String})
-    wish = read_preferences(["call.mos.p5 >= 4.0", "most upload.goodput"], {})
-    return decide(TIER, candidates, table, wish, (1, 2), senders=tuple(values))
+    wish = read_preferences(list(conditions), {})
+    return decide(TIER, candidates, table, wish, numbers, senders=senders)
+
+
+def make(values: dict[Sender, tuple[float, float, float]]) -> Decision:
+    """Decide over MOS and rates: low latency has the first MOS, all others the second."""
+
+    def give(label: str, sender: Sender, _: int) -> Mapping[str, float]:
+        low, other, rate = values[sender]
+        return {"call.mos.p5": low if label == "low latency" else other, "upload.goodput": rate}
+
+    return decide_over(give, values, 2, ["call.mos.p5 >= 4.0", "most upload.goodput"])
 
 
 def decide_by_seeds(late: dict[Sender, tuple[float, float, float]]) -> Decision:
-    """Decide over made-up results: a MOS that is the same everywhere, and frames late by seed."""
-    candidates = list_candidates(TIER, OF_MODEM)
-    rows = [
-        {
-            "setting": setting,
-            "sender": str(sender),
-            "seed": seed,
-            "measure": measure,
-            "subject": measure.split(".")[0],
-            "metric": measure.partition(".")[2],
-            "value": value,
-            "unit": unit,
-            "error": None,
-        }
-        for setting in range(1, len(candidates) + 1)
-        for sender, shares in late.items()
-        for seed, share in enumerate(shares, start=1)
-        for measure, value, unit in (
-            ("call.mos.p5", 4.36, "1"),
-            ("video.frames_late.mean", share, "1"),
-            ("upload.goodput", 4e6, "bit/s"),
-        )
-    ]
-    table = pl.DataFrame(rows, schema_overrides={"error": pl.String})
+    """Decide over a MOS that is the same everywhere, and shares of late frames by seed."""
+
+    def give(_: str, sender: Sender, seed: int) -> Mapping[str, float]:
+        share = late[sender][seed - 1]
+        return {"call.mos.p5": 4.36, "video.frames_late.mean": share, "upload.goodput": 4e6}
+
     conditions = ["call.mos.p5 >= 4.0", "video.frames_late.mean <= 5 %", "most upload.goodput"]
-    wish = read_preferences(conditions, {})
-    return decide(TIER, candidates, table, wish, (1, 2, 3), senders=tuple(late))
+    return decide_over(give, late, 3, conditions)
 
 
 # What is asked

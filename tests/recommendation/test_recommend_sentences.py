@@ -86,7 +86,7 @@ def test_a_clearly_better_setting_is_recommended_though_more_has_to_be_set() -> 
     assert chosen.label == "buffer 48 KiB"
     assert decision.chosen.ties == ()
     first, _, _ = describe_tier(decision)
-    assert first.startswith("Set a target buffer of 48 KiB (79 ms at 5 Mbit/s) and the AQM off. ")
+    assert first.startswith("Set a target buffer of 48 KiB (78.6 ms at 5 Mbit/s) and the AQM off. ")
     assert first.endswith("; buffer 48 KiB has the highest upload rate, 4 Mbit/s.")
 
 

@@ -159,6 +159,13 @@ def run(*words: str) -> dict[str, object]:
     return document
 
 
+def list_tried(*words: str) -> list[str]:
+    """List what is tried in a run of the line, each a single setting."""
+    answer = call("run", "line.toml", "--json", "--no-report", "--out", "out", "--force", *words)
+    trials: list[dict[str, list[str]]] = json.loads(answer.stdout)["advice"]
+    return [setting for trial in trials for setting in trial["settings"]]
+
+
 def refuse(*words: str) -> str:
     answer = call("run", "line.toml", "-q", "--out", "out", "--force", *words)
     assert answer.exit_code == 2, answer.output
@@ -240,6 +247,17 @@ def test_the_advice_names_the_tlvs_of_the_file(folder: Path) -> None:
         told = advise("--modem", str(folder / "off.cm"))
         assert f"(TLV {tlv_of_aqm} = 0) may help" in told
     assert "TLV" not in advise("--set", "queue.drop_tail.limit=300 ms")
+
+
+def test_only_what_a_file_can_hold_is_tried(folder: Path) -> None:
+    Path("line.toml").write_text(LINE.replace("docsis30", "docsis31"))
+    off = flow(24, buffer(1_000_000), tlv(40, u8(1, 1)))
+    (folder / "off.cm").write_bytes(make_file(off, DOWN))
+    tried = list_tried("--modem", str(folder / "off.cm"))
+    # The AQM with the file's buffer, and 50 ms at 10 Mbit/s.
+    assert tried == ["queue.docsis_pie.limit='1 MB'", "queue.buffer_control.target='62500 B'"]
+    without = list_tried("--set", "queue.drop_tail.limit=800 ms")
+    assert without == ["queue=docsis_pie", "queue=fq_codel"]
 
 
 def test_python_runs_with_a_file_too(folder: Path) -> None:

@@ -18,11 +18,11 @@ use crate::metrics::real::{FrameEnds, RealFlows};
 use crate::notice::Notice;
 use crate::packet::frames::Frames;
 use crate::packet::sack::{SackBlocks, SackPool};
-use crate::packet::{Ecn, Fields, FrameId, Packet, SackId, Side};
+use crate::packet::{Ecn, Fields, Flags, FrameId, Packet, SackId, Side};
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
 use crate::units::Rate;
-use crate::wire::real::{ecn, set_ecn};
+use crate::wire::real::{ecn, set_dscp, set_ecn};
 
 /// What an application may see and set of a router: by direction, the side that sends first.
 #[derive(Debug, Default)]
@@ -335,6 +335,20 @@ impl<'a> Context<'a> {
         self.world
             .flows
             .hop_of(packet.flow, packet.from, packet.hop)
+    }
+
+    /// The DSCP of a packet.
+    #[inline]
+    pub fn dscp(&self, packet: &Packet) -> u8 {
+        self.header(packet.flow).dscp_of(packet)
+    }
+
+    /// Clears the DSCP of a packet, also that of the real frame that it stands for.
+    pub fn clear_dscp(&mut self, packet: &mut Packet) {
+        packet.flags = packet.flags.with(Flags::WASHED);
+        if let Some(frame) = packet.frame {
+            set_dscp(self.world.frames.bytes_mut(frame), 0);
+        }
     }
 
     /// The header fields of a flow: for classifiers, hashing and per-flow laws.

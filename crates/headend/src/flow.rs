@@ -13,7 +13,7 @@ pub use crate::packet::FlowId;
 use crate::event::AppId;
 use crate::packet::frames::Frames;
 use crate::packet::sack::SackPool;
-use crate::packet::{Fields, Side};
+use crate::packet::{Fields, Flags, Side};
 use crate::time::Instant;
 
 /// A flow of the scenario.
@@ -120,7 +120,7 @@ pub struct FlowHeader {
     pub addresses: [u32; 2],
     /// The ports, by side.
     pub ports: [u16; 2],
-    /// The DSCP of its packets.
+    /// The DSCP with which its packets are sent; see [`Self::dscp_of`].
     pub dscp: u8,
     /// The user priority in the tag of its frames, if they are tagged.
     pub user_priority: Option<u8>,
@@ -136,6 +136,16 @@ impl FlowHeader {
     #[inline]
     pub fn has_ports(&self) -> bool {
         matches!(self.protocol, Protocol::Tcp | Protocol::Udp) && self.ports != [0; 2]
+    }
+
+    /// The DSCP that one of its packets carries now: 0 once a queue has cleared it.
+    #[inline]
+    pub fn dscp_of(&self, packet: &Fields) -> u8 {
+        if packet.flags.has(Flags::WASHED) {
+            0
+        } else {
+            self.dscp
+        }
     }
 }
 

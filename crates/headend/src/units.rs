@@ -608,12 +608,30 @@ struct Quantity<T> {
 }
 
 impl<T> Quantity<T> {
+    /// What an error says is expected in place of a number without a unit. If the quantity may be a
+    /// share, that is meant: of 1 up to this number, and of 100 above.
+    fn expected_for_bare(&self, number: f64) -> String {
+        let percent = if number <= 1.0 {
+            100.0 * number
+        } else {
+            number
+        };
+        let meant = format!("{} %", (percent * 1e6).round() / 1e6);
+        match (self.parse)(&meant) {
+            Some(_) => format!("{}{MEANT}\"{meant}\"?", self.expected),
+            None => self.expected.to_owned(),
+        }
+    }
+
     /// What an error says is expected in place of `text`, which cannot be parsed.
     fn expected_for(&self, text: &str) -> String {
         let unit = text.trim().trim_start_matches(is_of_number);
         let number = text.trim().strip_suffix(unit).unwrap_or_default();
         if number.is_empty() {
             return self.expected.to_owned();
+        }
+        if let (true, None, Ok(bare)) = (unit.is_empty(), self.number, number.parse()) {
+            return self.expected_for_bare(bare);
         }
         // If the number 1 can be parsed with this unit, the unit is known and the number is out of
         // range.
@@ -686,7 +704,10 @@ impl<T> Quantity<T> {
     {
         match self.number {
             Some(read) => read(number).ok_or_else(|| E::invalid_value(found, &self.in_range)),
-            None => Err(E::invalid_type(found, &self)),
+            None => Err(E::invalid_type(
+                found,
+                &self.expected_for_bare(number).as_str(),
+            )),
         }
     }
 }

@@ -565,3 +565,46 @@ fn a_host_with_an_ipv6_address_sends_headers_that_are_longer() {
     };
     assert_eq!(ipv6.options().mss, 1440);
 }
+
+/// A router whose upload of DSCP 46 goes to the service flow for it, unless the router washes.
+#[test]
+fn what_a_router_has_washed_is_of_dscp_0_for_the_modem() {
+    let line = |wash: bool| {
+        format!(
+            r#"
+            duration = "2 s"
+            [router.queue.cake]
+            wash = {wash}
+            [link.cable.docsis]
+            preset = "docsis31"
+            upstream.rate = "10 Mbit/s"
+            [link.cable.docsis.service_flow.mine]
+            direction = "up"
+            match.dscp = 46
+            [flow.call]
+            application = "voice"
+            dscp = 46
+            "#
+        )
+    };
+    for wash in [false, true] {
+        let tables = Tables::run(&line(wash), 1);
+        let names = tables.texts("queues", "queue").iter();
+        let mine = names.zip(tables.integers("queues", "packets_enqueued"));
+        let taken: Vec<_> = mine
+            .filter(|(name, _)| *name == "cable.mine")
+            .map(|(_, packets)| *packets)
+            .collect();
+        assert_eq!(taken.len(), 1);
+        assert_eq!(taken[0] == 0, wash, "{taken:?}");
+        // They chose the tin in either case.
+        let rows = tables.texts("tins", "queue").iter();
+        let tins = rows.zip(tables.texts("tins", "tin"));
+        let voice = tins.zip(tables.integers("tins", "packets"));
+        let voice: u64 = voice
+            .filter(|((queue, tin), _)| *queue == "router.up" && *tin == "voice")
+            .map(|(_, packets)| *packets)
+            .sum();
+        assert!(voice > 50, "{voice}");
+    }
+}

@@ -21,7 +21,7 @@ from headend.analysis.facts import Action, Diagnosis, Fact, Remedy
 from headend.analysis.flow_groups import FlowGroup, gather_groups
 from headend.analysis.grading import PICTURE
 from headend.analysis.lateness import find_emulation, is_open_loop, is_trustworthy
-from headend.analysis.modem_tlvs import find_tlvs
+from headend.analysis.modem_tlvs import find_tlvs, list_tlv_settings
 from headend.analysis.policers import find_policed
 from headend.analysis.quality import FlowQuality, judge_flows, read_best_picture
 from headend.analysis.queue_state import QueueState, describe_queue, find_passing, is_asleep
@@ -51,7 +51,7 @@ from headend.analysis.transfer_limits import (
     Limit,
     find_control_shares,
     find_transfer_limits,
-    list_told,
+    list_notable,
 )
 from headend.analysis.tunnels import find_tunnel
 from headend.analysis.turns import find_turn
@@ -355,6 +355,10 @@ def shorten(record: Record, queue: QueueState) -> Remedy:
         links = record.manifest["scenario"].get("link", {})
         is_cable = "docsis" in links.get(queue.link.split(".")[0], {})
         law = "docsis_pie" if is_cable and queue.direction == "up" else "fq_codel"
+        if key and (held := list_tlv_settings(record, queue, key)):
+            path, value = held[0]
+            proposed = propose(Action.ADD_AQM, path.removeprefix(key), value)
+            return replace(proposed, tlv_settings=held)
         return propose(Action.ADD_AQM, value=law)
     if about.governor == "chosen_law":
         law_key = f".{queue.discipline}.{about.law_key}"
@@ -501,7 +505,7 @@ def _wait_of(queue: QueueState) -> float:
 def _find_transfers(case: Case, queue: QueueState) -> Iterator[Fact]:
     """Find what transfers got and why; last, how the line fared, where that is not all."""
     record, fact = case.record, describe_line(case, queue)
-    limits = tuple(list_told(find_transfer_limits(record)))
+    limits = tuple(list_notable(find_transfer_limits(record)))
     if limits:
         # Who has no more to send is limited by nothing else, however the line fares.
         is_paced = all(limit.kind is Limit.APPLICATION for limit in limits)

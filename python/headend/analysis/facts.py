@@ -108,6 +108,9 @@ class Remedy:
     buffer_tlv, aqm_tlv
         The TLVs of the modem's file that set the buffer and turn the AQM on, as text within a
         sentence, such as `` (TLV 24.35.2)``; empty where the modem has no file.
+    tlv_settings
+        Settings that do what these TLVs do, as path and value, the best first; empty where the
+        modem has no file. No other can be written into one.
     """
 
     action: Action
@@ -117,6 +120,7 @@ class Remedy:
     queue: QueueState | None = None
     buffer_tlv: str = ""
     aqm_tlv: str = ""
+    tlv_settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def setting(self) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from headend.analysis.queues import locate_key
+from headend.modem_file.finding import find_size
+from headend.modem_file.rules.buffer import ADVISED, LEAST_ADVISED
 from headend.scenario.groups import name_group
 from headend.scenario.modems import is_configured
 from headend.scenario.parameters import find_value
 
 if TYPE_CHECKING:
+    from headend.analysis.queue_state import QueueState
     from headend.results.record import Record
 
 
@@ -58,3 +62,25 @@ def find_tlvs(result: Record, where: str, direction: str) -> Tlvs:
     # Where none is off the file says nothing of AQM: the same TLV says that there is some.
     aqm = " and ".join(off) or f"{number}.40.1 = 0"
     return Tlvs(f" (TLV {number}.35.2)", f" (TLV {aqm})")
+
+
+def list_tlv_settings(result: Record, queue: QueueState, key: str) -> tuple[tuple[str, str], ...]:
+    """List what a modem's file can do against a long upstream queue without AQM, as settings.
+
+    The AQM is tried with the buffer that the file has, and the buffer with the delay that
+    ``headend config check`` advises. Empty of a queue that no such file sets.
+
+    Parameters
+    ----------
+    queue
+        A queue without AQM.
+    key
+        What stands for it in ``--set``.
+    """
+    if queue.direction != "up" or not find_tlvs(result, queue.link, "up").buffer:
+        return ()
+    written = find_value(result.manifest["scenario"], locate_key(result, queue.queue) or "")
+    target = find_value(written, "buffer_control.target") if isinstance(written, dict) else None
+    on = (f"{key}.docsis_pie.limit", str(target)) if target else (key, "docsis_pie")
+    size = max(find_size(ADVISED, round(queue.rate_bps)), LEAST_ADVISED)
+    return (on, (f"{key}.buffer_control.target", f"{size} B"))

@@ -425,7 +425,7 @@ def _grade(evidence: _Evidence) -> _Judgement:
         return _grade_responsiveness(evidence)
     if "rtt" in evidence.stats:
         return _grade_ping(evidence)
-    if evidence.has("router_rate") or evidence.has("router_rate_down"):
+    if "probe" in find_application(evidence.application).properties:
         return _describe_router(evidence)
     if evidence.has("frames_late") or evidence.has("frames_late_down"):
         return _grade_video(evidence)
@@ -671,7 +671,7 @@ def _describe_router(evidence: _Evidence) -> _Judgement:
         for arrow, name in ways
         if (rate := evidence.read(name, "p50")) is not None
     ]
-    return _leave_ungraded(f"{' '.join(rates)} (median)")
+    return _leave_ungraded(f"{' '.join(rates)} (median)" if rates else "its rates stayed")
 
 
 def _grade_transfer(evidence: _Evidence) -> _Judgement:

@@ -20,7 +20,7 @@ _ALWAYS = 0.9
 
 
 @dataclass(frozen=True)
-class Asking:
+class RequestLimit:
     """What the requests of a queue allow while packets wait in it.
 
     Parameters
@@ -41,7 +41,7 @@ class Asking:
     rate_bps: float
 
 
-def find_asking(record: Record, queues: Iterable[Mapping[str, Any]]) -> Asking | None:
+def find_request_limit(record: Record, queues: Iterable[Mapping[str, Any]]) -> RequestLimit | None:
     """Find an upstream queue on a flow's way that its requests hold back, not its rate.
 
     Parameters
@@ -59,7 +59,7 @@ def find_asking(record: Record, queues: Iterable[Mapping[str, Any]]) -> Asking |
         # While packets wait all the time, nothing but requests keeps it from its rate.
         collides = measure_collided(row) > MANY_COLLIDE
         if row["standing_ratio"] > _ALWAYS and row["utilisation"] <= FULL and not collides:
-            return Asking(
+            return RequestLimit(
                 queue=row["queue"],
                 packets=row["packets_dequeued"] / row["grants"],
                 interval_ns=seconds * 1e9 / row["grants"],

@@ -1,7 +1,6 @@
 """What limits each transfer: a window, losses of the path, its own pace, or its share of a line.
 
-A transfer that nothing else limits has its share of a line. Congestion windows under loss are those
-of Mathis, Semke, Mahdavi and Ott (CCR 27(3), 1997) and, for CUBIC, of RFC 9438, section 5.1.
+A transfer that nothing else limits has its share of a line.
 """
 
 from __future__ import annotations
@@ -10,36 +9,36 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import fmean, harmonic_mean
+from statistics import fmean
 from typing import Any
 
 from headend.analysis.channels import gather_channels
 from headend.analysis.key_figure import read_number
 from headend.analysis.queues import FULL, OWN_RATE, name_classic, weigh_queues
-from headend.analysis.requests import Asking, find_asking
+from headend.analysis.requests import RequestLimit, find_request_limit
 from headend.analysis.routes import OPPOSITE, list_queues
 from headend.analysis.throttling import measure_time_under_way
+from headend.analysis.windows import (
+    HEADERS,
+    Window,
+    estimate_rate,
+    measure_ack_delay,
+    measure_rtt,
+    measure_time_at,
+    read_receive_window,
+    read_send_buffer,
+)
 from headend.engine.description import find_queue, list_applications
 from headend.results.record import Record, cached_on_record
 from headend.scenario.groups import name_group
 from headend.scenario.parameters import find_value, name_choice
-from headend.text.quantity import format_quantity, parse_quantity
+from headend.text.quantity import format_quantity
 
 #: Share of the time in which something must hold a sender back to be what limits it.
 MOST_OF_THE_TIME = 0.5
 
 #: Least share of a round trip that packets or acknowledgements wait in a queue for that to be told.
 MOSTLY_WAITS = 0.5
-
-#: Share of a receive buffer that can be offered as window, where it is autotuned, and share of a
-#: send buffer that is data: the other bytes are memory that segments take beyond theirs.
-_OFFERED, _BUFFERED = 158 / 256, 1448 / 1525
-
-#: Headers of IP and TCP, with timestamps, of a packet: what a segment has less than the MTU, B.
-_HEADERS = 52
-
-#: CUBIC's constants (RFC 9438, section 5.1).
-_CUBIC_C, _CUBIC_BETA = 0.4, 0.7
 
 
 class Limit(StrEnum):
@@ -110,7 +109,7 @@ class TransferLimit:
         Whether those that wait there are its acknowledgements.
     line
         What is full on its way; None where nothing is.
-    asking
+    requests
         What its modem's requests allow; None where they do not limit it.
     cubic_bps
         What CUBIC would get with the losses of the path, bit/s, where that is less than this sender
@@ -135,7 +134,7 @@ class TransferLimit:
     wait_ns: float = 0.0
     are_acks: bool = False
     line: FullLine | None = None
-    asking: Asking | None = None
+    requests: RequestLimit | None = None
     cubic_bps: float | None = None
     links: int = 1
 
@@ -168,19 +167,21 @@ def _find_limit(
     queues = {own: list_queues(record, first, own) for own in (way, OPPOSITE[way])}
     full, back = (_find_full(record, own) for own in queues.values())
     tcp, names = flow.get("tcp", {}), {row["flow"] for row in rows}
-    receives, sends = _read_receive_window(tcp), _read_send_buffer(tcp)
-    at_window = _measure_time_at(record, names, receives.size, int(tcp.get("mtu", 1500)))
-    asking = find_asking(record, queues[way]) if way == "up" else None
-    kind, ratio = _choose_kind(record, rows, full, asking, at_window, is_back_full=back is not None)
+    receives, sends = read_receive_window(tcp), read_send_buffer(tcp)
+    at_window = measure_time_at(record, names, receives.size, int(tcp.get("mtu", 1500)))
+    requests = find_request_limit(record, queues[way]) if way == "up" else None
+    kind, ratio = _choose_kind(
+        record, rows, full, requests, at_window, is_back_full=back is not None
+    )
     if kind is None:
         return None
-    rtt, lost, control = _measure_rtt(record, names), _lose_on_path(rows), name_control(flow)
-    none = _Window(math.inf, "")
+    rtt, lost, control = measure_rtt(record, names), _lose_on_path(rows), name_control(flow)
+    none = Window(math.inf, "")
     held = {Limit.RECEIVE_WINDOW: receives, Limit.SEND_BUFFER: sends}.get(kind, none)
     is_held, allowed, cubic = math.isfinite(held.size), None, None
-    segment = int(tcp.get("mtu", 1500)) - _HEADERS
+    segment = int(tcp.get("mtu", 1500)) - HEADERS
     if rtt and is_held:
-        rtt /= 1 + _measure_ack_delay(tcp) / held.size
+        rtt /= 1 + measure_ack_delay(tcp) / held.size
         allowed = held.size * 8e9 / rtt
     elif rtt and kind is Limit.PATH_LOSS:
         allowed = estimate_rate(control, lost, rtt, segment)
@@ -205,7 +206,7 @@ def _find_limit(
         wait_ns=slow["median"] if slow else 0.0,
         are_acks=bool(slow and slow["direction"] != way),
         line=full,
-        asking=asking if kind is Limit.REQUESTS else None,
+        requests=requests if kind is Limit.REQUESTS else None,
         cubic_bps=cubic if cubic is not None and cubic < goodput else None,
         links=len({row["link"] for row in queues[way]}),
     )
@@ -215,7 +216,7 @@ def _choose_kind(
     record: Record,
     rows: Sequence[Mapping[str, Any]],
     full: FullLine | None,
-    asking: Asking | None,
+    requests: RequestLimit | None,
     at_window: float,
     *,
     is_back_full: bool,
@@ -226,7 +227,7 @@ def _choose_kind(
     ----------
     full
         What is full on their way, or None.
-    asking
+    requests
         What the requests of their modem allow, or None.
     at_window
         Share of the time in which the congestion window had grown to the receive window.
@@ -262,7 +263,7 @@ def _choose_kind(
         return Limit.PATH_LOSS, fmean(by_window)
     if full is not None:
         return Limit.LINE, 1.0
-    if asking is not None:
+    if requests is not None:
         return Limit.REQUESTS, 1.0
     return (Limit.ACKNOWLEDGEMENTS, 1.0) if is_back_full else (None, 0.0)
 
@@ -300,35 +301,6 @@ def _find_full(record: Record, queues: Sequence[dict[str, Any]]) -> FullLine | N
     return FullLine(own["queue"], own["rate_bps"], own["discipline"])
 
 
-def _measure_rtt(record: Record, flows: set[str]) -> float | None:
-    """Give the round trip that flows' connections measured, ns.
-
-    It is the harmonic mean over time: a window is sent once in each, in short ones more often.
-    """
-    trips = [trip for trip in _read_series(record, flows, "srtt_ns") if not math.isnan(trip)]
-    return harmonic_mean(trips) if trips else None
-
-
-def _measure_time_at(record: Record, flows: set[str], window: float, mtu: int) -> float:
-    """Give the share of the time in which a congestion window holds as much as another window.
-
-    A window of whole segments that leaves less than one of room in the other holds as much.
-    """
-    sizes = _read_series(record, flows, "cwnd_bytes")
-    return sum(window - mtu < size <= window for size in sizes) / max(len(sizes), 1)
-
-
-def _read_series(record: Record, flows: set[str], column: str) -> list[float]:
-    """Read a column of flows' connections after the warm-up."""
-    series, warmup = record.lists("connection_series"), record.manifest.get("warmup_ns", 0)
-    columns = ("flow", "time_ns", column)
-    return [
-        value
-        for flow, time, value in zip(*(series[name] for name in columns), strict=True)
-        if flow in flows and time > warmup
-    ]
-
-
 def _lose_on_path(rows: Sequence[Mapping[str, Any]]) -> float:
     sent = sum(row["packets_sent"] for row in rows)
     return sum(row["discarded_corrupted"] for row in rows) / sent if sent else 0.0
@@ -339,47 +311,6 @@ def name_control(flow: Mapping[str, Any]) -> str:
     return name_choice(find_value(flow, "tcp.congestion"))
 
 
-@dataclass(frozen=True)
-class _Window:
-    """Data that may be outstanding, B, and the buffer that it is a part of, as it is written."""
-
-    size: float
-    buffer: str
-
-
-def _read_receive_window(tcp: Mapping[str, Any]) -> _Window:
-    """Read the largest window that a receiver offers; infinite where nothing bounds it."""
-    if window := _read_size(tcp, "receive_window"):
-        return _Window(parse_quantity(window, "size").value, "")
-    return _read_buffer(tcp, "receive_buffer", _OFFERED)
-
-
-def _measure_ack_delay(tcp: Mapping[str, Any]) -> float:
-    """Give how much data may be sent while an acknowledgement waits for a second segment, B.
-
-    The round trip is measured from the first of the two (RFC 7323 §4.1), the second may have left
-    two segments later, and so data is outstanding for up to a segment's time less in the mean.
-    """
-    is_delayed = parse_quantity(str(tcp.get("delayed_ack", "0 s")), "time").value > 0
-    return float(tcp.get("mtu", 1500)) - _HEADERS if is_delayed else 0.0
-
-
-def _read_send_buffer(tcp: Mapping[str, Any]) -> _Window:
-    return _read_buffer(tcp, "send_buffer", _BUFFERED)
-
-
-def _read_buffer(tcp: Mapping[str, Any], key: str, part: float) -> _Window:
-    if not (buffer := _read_size(tcp, key)):
-        return _Window(math.inf, "")
-    return _Window(part * parse_quantity(buffer, "size").value, buffer)
-
-
-def _read_size(tcp: Mapping[str, Any], key: str) -> str:
-    """Give a size that a scenario sets; empty where it sets none, or one that adapts."""
-    text = str(tcp.get(key, ""))
-    return text if text[:1].isdigit() else ""
-
-
 def _find_slow_queue(passed: Sequence[dict[str, Any]], rtt: float | None) -> dict[str, Any] | None:
     """Find the queue, of those passed, in which packets wait for most of a flow's round trip.
 
@@ -388,34 +319,6 @@ def _find_slow_queue(passed: Sequence[dict[str, Any]], rtt: float | None) -> dic
     own = [row for row in passed if not find_queue(row["discipline"]).lets_pass]
     slow = max(own, key=lambda row: row["median"], default=None)
     return slow if slow and rtt and slow["median"] >= MOSTLY_WAITS * rtt else None
-
-
-def estimate_rate(control: str, lost_ratio: float, rtt_ns: float, segment: float) -> float | None:
-    """Estimate what a sender gets that loses packets at random and slows down for each loss, bit/s.
-
-    Parameters
-    ----------
-    control
-        ``cubic``, or one that grows by a segment each round trip and halves.
-    lost_ratio
-        Share of its packets that are lost.
-    rtt_ns
-        The round trip, ns.
-    segment
-        Payload of a segment, B.
-
-    Examples
-    --------
-    >>> round(estimate_rate("reno", 1 / 200, 100e6, 1448) / 1e6, 2)
-    2.01
-    """
-    if control not in ("reno", "cubic") or not lost_ratio:
-        return None
-    window = math.sqrt(1.5 / lost_ratio)
-    if control == "cubic":
-        growth = _CUBIC_C * (3 + _CUBIC_BETA) / (4 * (1 - _CUBIC_BETA))
-        window = max(window, (growth * (rtt_ns / 1e9 / lost_ratio) ** 3) ** 0.25)
-    return window * segment * 8e9 / rtt_ns
 
 
 @dataclass(frozen=True)
@@ -451,6 +354,6 @@ def find_control_shares(record: Record) -> tuple[ControlShare, ControlShare, Ful
     return None
 
 
-def list_told(limits: Sequence[TransferLimit]) -> Iterator[TransferLimit]:
+def list_notable(limits: Sequence[TransferLimit]) -> Iterator[TransferLimit]:
     """List the limits that are no share of a line, and those shares that losses do not reduce."""
     return (limit for limit in limits if limit.kind is not Limit.LINE or limit.cubic_bps)

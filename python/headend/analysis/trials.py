@@ -32,7 +32,8 @@ Setting = tuple[str, str]
 #: Settings that are tried of one run, where one queue is to be shortened.
 MOST_TRIALS = 2
 
-#: Laws that are tried where a queue has none, after the one that is proposed.
+#: Laws that are tried where a queue has none, after the one that is proposed. What a modem's file
+#: cannot hold is not tried where there is one.
 LAWS = ("fq_codel", "codel")
 
 
@@ -171,7 +172,9 @@ def _list_by_cause(diagnosis: Diagnosis) -> list[list[Setting]]:
             for remedy in remedies:
                 if remedy.setting:
                     settings[remedy.path, remedy.value] = None
-                if remedy.action is Action.ADD_AQM and remedy.path:
+                if remedy.tlv_settings:
+                    settings |= dict.fromkeys(remedy.tlv_settings)
+                elif remedy.action is Action.ADD_AQM and remedy.path:
                     settings |= dict.fromkeys((remedy.path, law) for law in LAWS)
             found += [list(settings)] if settings else []
     return found

@@ -250,7 +250,7 @@ def describe_result(result: Result) -> dict[str, object]:
         "summary": result.summary.to_dicts()[0],
         **{
             name: result.tables[name].to_dicts()
-            for name in ("low_latency", "queue_protection", "real_flows", "lateness")
+            for name in ("tins", "low_latency", "queue_protection", "real_flows", "lateness")
             if name in result.tables
         },
         **({"steps": result.tables["steps"].to_dicts()} if "steps" in result.tables else {}),

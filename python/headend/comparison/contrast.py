@@ -88,7 +88,7 @@ def _ask(grid: Grid, tiers: Sequence[TierOutcome]) -> str:
             name
             for tier in tiers
             for name, fates in tier.people.items()
-            if not any(fate and fate.is_round_trip for fate in fates)
+            if _is_traffic([fate for fate in fates if fate])
         )
     )
     whom = join_names(people) if len(people) <= MOST_ASKED else f"{len(people)} kinds of traffic"
@@ -105,6 +105,13 @@ def _ask(grid: Grid, tiers: Sequence[TierOutcome]) -> str:
         return f"How {verb} {whom} fare under each {grid.choice.name}{where}?"
     which = f"Which {grid.choice.name}" if grid.choice.path else "Which of these settings"
     return f"{which} suits {whom}{where}?"
+
+
+def _is_traffic(fates: Sequence[FlowOutcome]) -> bool:
+    """Tell whether somebody's traffic fared so: neither round trips nor a probe that watches."""
+    if any(fate.is_round_trip for fate in fates):
+        return False
+    return not fates or not all(fate.only_watches for fate in fates)
 
 
 def _describe_rate(tier: TierOutcome) -> str:

@@ -32,7 +32,7 @@ from headend.analysis.ties import TIE, average, compare_seeds, is_tie
 from headend.comparison.comparison import Variant, is_uneven
 from headend.comparison.grid import Grid, Tier, find_grid
 from headend.comparison.pooling import list_runs
-from headend.engine.description import REAL
+from headend.engine.description import REAL, list_applications
 from headend.text.quantity import Kind, Unit
 
 if TYPE_CHECKING:
@@ -77,6 +77,11 @@ class FlowOutcome:
         """Whether it is a real program's round trips, beside its rate and without a grade."""
         is_trip = self.key_figure.kind == "time" and bool(self.key_figure.about)
         return self.is_real and not self.is_graded and is_trip
+
+    @property
+    def only_watches(self) -> bool:
+        """Whether it is a probe without a grade: nobody's traffic."""
+        return not self.is_graded and self.party.worst.application in list_applications("probe")
 
     @property
     def is_real(self) -> bool:

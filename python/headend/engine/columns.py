@@ -91,6 +91,13 @@ TABLES: dict[str, dict[str, Kind]] = {
 #: Tables that only some runs have.
 OPTIONAL_TABLES: dict[str, dict[str, Kind]] = {
     "air_time": _define("link station use", real="air_ratio"),
+    "tins": _define(
+        "queue tin",
+        "target_ns interval_ns delay_max_ns backlog_bytes packets bytes hash_collisions dropped"
+        " marked acks_dropped sparse_flows bulk_flows unresponsive_flows packet_max_bytes"
+        " quantum_bytes",
+        "threshold_bps delay_mean_ns sparse_delay_mean_ns",
+    ),
     "mib": _define("link modem service_flow direction mib_table object", "value"),
     "low_latency": _define("queue flow direction", "packets bytes ce_packets"),
     "queue_protection": _define(

@@ -165,8 +165,7 @@ def advise(tier: Tier, candidate: Candidate) -> str:
     """Say what to set, as an imperative sentence without its full stop."""
     target, buffer = candidate.target or DEFAULT_TARGET, ""
     if candidate.size:
-        drained = candidate.size * 1024 * 8 / tier.upstream
-        time = format_quantity(float(f"{drained:.2g}") * 1e9, "time")
+        time = format_quantity(candidate.size * 1024 * 8e9 / tier.upstream, "time")
         rate = format_quantity(tier.upstream, "rate")
         buffer = f"a target buffer of {candidate.size} KiB ({time} at {rate})"
     if candidate.router:

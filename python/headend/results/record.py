@@ -113,6 +113,11 @@ class Record:
         return self._take_optional("air_time")
 
     @property
+    def tins(self) -> pl.DataFrame:
+        """A row per tin of each CAKE; no rows without one."""
+        return self._take_optional("tins")
+
+    @property
     def collisions(self) -> pl.DataFrame:
         """A row per flow direction and hashed queue of a scheduler shared with other flows."""
         return self.tables["collisions"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from headend.analysis import facts
 from headend.analysis.facts import Remedy
 from headend.analysis.queues import LOSSY_SHARE
-from headend.analysis.requests import Asking
+from headend.analysis.requests import RequestLimit
 from headend.analysis.transfer_limits import Limit, TransferLimit
 from headend.text.wording import join_names, list_names
 from headend.wording.proposals import end_untried
@@ -74,8 +74,8 @@ def _describe_limit(limit: TransferLimit) -> str:
     if limit.kind is Limit.ACKNOWLEDGEMENTS:
         back = "up" if limit.direction == "down" else "down"
         return f"{who} gets what its acknowledgements allow, which share the full way {back}"
-    if limit.asking is not None:
-        return _describe_asking(who, limit.asking)
+    if limit.requests is not None:
+        return _describe_requests(who, limit.requests)
     name = WINDOWS[limit.kind]
     if limit.allowed_bps is None:
         return f"the {name} limits {who}"
@@ -91,12 +91,12 @@ def _describe_limit(limit: TransferLimit) -> str:
     return f"{text}, and for most of that {waiting} wait in {limit.slow_queue} ({wait})"
 
 
-def _describe_asking(who: str, asking: Asking) -> str:
+def _describe_requests(who: str, requests: RequestLimit) -> str:
     """Say that a modem asks for one burst at a time, and what that allows."""
-    burst = "a packet" if asking.packets < LEAST_MANY else f"{asking.packets:.1f} packets"
+    burst = "a packet" if requests.packets < LEAST_MANY else f"{requests.packets:.1f} packets"
     return (
         f"the requests of its modem limit {who}: one at a time, each for {burst}, every"
-        f" {time(asking.interval_ns)}, which is {rate(asking.rate_bps)} in {asking.queue}"
+        f" {time(requests.interval_ns)}, which is {rate(requests.rate_bps)} in {requests.queue}"
     )
 
 
@@ -173,9 +173,9 @@ def _tell_limit(limit: TransferLimit) -> str:
         return f"{who} is limited by {_name_line(limit)}"
     if limit.kind is Limit.PATH_LOSS:
         return f"losses of the path ({share(limit.lost_ratio)}) limit {who}"
-    if limit.asking is not None:
-        burst = "a packet" if limit.asking.packets < LEAST_MANY else "a burst"
-        every = time(limit.asking.interval_ns)
+    if limit.requests is not None:
+        burst = "a packet" if limit.requests.packets < LEAST_MANY else "a burst"
+        every = time(limit.requests.interval_ns)
         return f"one request at a time, for {burst} every {every}, limits {who}"
     if limit.kind is Limit.ACKNOWLEDGEMENTS or limit.allowed_bps is None:
         return _describe_limit(limit)

@@ -446,7 +446,7 @@ impl Aqm for Law {
             return;
         }
         Python::attach(|py| {
-            let flow = Flow::of(cx.header(packet.flow));
+            let flow = Flow::of(cx.header(packet.flow), &packet);
             self.backlog.borrow_mut(py).note_flow(packet.flow, flow);
             let Some(method) = self.enqueue.as_ref().map(|method| method.clone_ref(py)) else {
                 backlog.push(packet, line, cx);
@@ -536,7 +536,7 @@ impl Aqm for Law {
                 return;
             };
             let bytes = line.framing.bytes(packet);
-            let flow = Flow::of(cx.header(packet.flow));
+            let flow = Flow::of(cx.header(packet.flow), packet);
             let seen = Packet::seen(**packet, bytes, flow, cx.now);
             let result = self.call_to_read(py, &method, Some(seen), backlog, line, cx.now);
             if let Err(error) = result {

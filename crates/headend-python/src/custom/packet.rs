@@ -14,10 +14,10 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    pub(super) fn of(header: &FlowHeader) -> Self {
+    pub(super) fn of(header: &FlowHeader, packet: &Fields) -> Self {
         use headend::flow::Protocol;
         Self {
-            dscp: header.dscp,
+            dscp: header.dscp_of(packet),
             protocol: match header.protocol {
                 Protocol::Tcp => "tcp",
                 Protocol::Udp => "udp",

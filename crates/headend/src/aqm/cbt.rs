@@ -341,7 +341,7 @@ impl Aqm for Cbt {
 impl Cbt {
     fn class_of(&self, packet: &Packet, cx: &Context<'_>) -> usize {
         let unmatched = self.classes.len() - 1;
-        (self.rules.class_of(cx.header(packet.flow))).unwrap_or(unmatched)
+        (self.rules.class_of(packet, cx)).unwrap_or(unmatched)
     }
 
     /// Updates the class's average, and compares it with its threshold.
@@ -545,8 +545,9 @@ mod tests {
         }
 
         fn class(&mut self, flow: usize) -> &mut ClassState {
-            let cx = self.bench.cx();
-            let class = self.cbt.rules.class_of(cx.header(self.flows[flow]));
+            let packet = self.bench.packet(self.flows[flow], 100);
+            let class = self.cbt.rules.class_of(&packet, &self.bench.cx());
+            self.bench.end(packet);
             &mut self.cbt.classes[class.expect("the paper's classes take everything")]
         }
 

@@ -118,6 +118,7 @@ pub struct Cobalt {
     rng: Rng,
     codel: Schedule,
     blue: Blue,
+    marks: u64,
 }
 
 impl Cobalt {
@@ -126,6 +127,7 @@ impl Cobalt {
         Self {
             codel: Schedule::new(config.interval, config.inverse_sqrt),
             blue: Blue::default(),
+            marks: 0,
             config,
             rng,
         }
@@ -152,7 +154,9 @@ impl Cobalt {
         while let Some(mut packet) = backlog.pop(line) {
             let is_excess = cx.now - packet.enqueued_at > least;
             let is_due = self.codel.is_due(is_excess, cx.now);
-            let is_dropped = is_due && !(self.config.ecn && cx.mark(&mut packet));
+            let is_marked = is_due && self.config.ecn && cx.mark(&mut packet);
+            self.marks += u64::from(is_marked);
+            let is_dropped = is_due && !is_marked;
             if !is_dropped && !self.blue.drops(&mut self.rng) {
                 return Some(packet);
             }
@@ -162,6 +166,16 @@ impl Cobalt {
         self.blue.emptied(&self.config, cx.now);
         self.codel.emptied(cx.now);
         None
+    }
+
+    /// How many packets it has marked.
+    pub(crate) fn marks(&self) -> u64 {
+        self.marks
+    }
+
+    /// Whether BLUE drops packets: their sender does not respond.
+    pub(crate) fn is_unresponsive(&self) -> bool {
+        self.blue.probability > 0.0
     }
 
     /// Called after a packet did not fit.

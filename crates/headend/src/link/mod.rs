@@ -60,13 +60,17 @@ pub trait Link: Debug + Send {
     fn report_air(&self, now: Instant, recorder: &mut Recorder) {
         let _ = (now, recorder);
     }
-    /// The bytes that have left `port` so far, where [`Self::shape`] sets its rate.
+    /// Reports what each tin of each queue has done until now.
+    fn report_tins(&mut self, recorder: &mut Recorder) {
+        let _ = recorder;
+    }
+    /// The bytes that have left `port` so far, where [`Self::set_rate`] sets its rate.
     fn sent(&self, port: Port) -> u64 {
         let _ = port;
         0
     }
     /// Sets the rate of the shaper in the queue of `port`. A queue without one ignores it.
-    fn shape(&mut self, port: Port, rate: Rate, now: Instant) {
+    fn set_rate(&mut self, port: Port, rate: Rate, now: Instant) {
         let _ = (port, rate, now);
     }
     /// The number of packets in the link, in a queue or partly sent. The conservation check needs

@@ -289,11 +289,17 @@ impl Link for PointToPoint {
         }
     }
 
+    fn report_tins(&mut self, recorder: &mut Recorder) {
+        for direction in &mut self.directions {
+            direction.setup.queue.report_tins(recorder);
+        }
+    }
+
     fn sent(&self, port: Port) -> u64 {
         self.directions[usize::from(port.0)].sent()
     }
 
-    fn shape(&mut self, port: Port, rate: Rate, now: Instant) {
+    fn set_rate(&mut self, port: Port, rate: Rate, now: Instant) {
         let direction = &mut self.directions[usize::from(port.0)];
         direction.setup.queue.set_rate(rate, now);
     }

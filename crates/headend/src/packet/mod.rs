@@ -47,7 +47,7 @@ pub struct Fields {
     pub sack: Option<SackId>,
     /// Emulation: the real frame that this packet stands for.
     pub frame: Option<FrameId>,
-    /// TCP control bits.
+    /// TCP control bits, and what a queue has done to the packet.
     pub flags: Flags,
     /// ECN field of the IP header.
     pub ecn: Ecn,
@@ -116,7 +116,7 @@ pub enum Ecn {
     NotEct,
 }
 
-/// TCP control bits.
+/// TCP control bits, and one that no header has ([`Self::WASHED`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags(u8);
 
@@ -137,6 +137,8 @@ impl Flags {
     pub const AE: Self = Self(32);
     /// The connection is reset. Only real segments carry it.
     pub const RST: Self = Self(64);
+    /// A queue has cleared the packet's DSCP: what follows classifies it as of DSCP 0.
+    pub const WASHED: Self = Self(128);
 
     /// Whether every bit of `bits` is set.
     pub const fn has(self, bits: Self) -> bool {
@@ -155,6 +157,12 @@ impl Flags {
     /// The count that [`Self::with_ace`] wrote.
     pub const fn ace(self) -> u8 {
         (self.0 >> 3) & 7
+    }
+
+    /// The TCP control bits alone.
+    #[must_use]
+    pub const fn of_tcp(self) -> Self {
+        Self(self.0 & !Self::WASHED.0)
     }
 
     /// Adds the bits of `bits`.

@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use super::QueueDiscipline;
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
+use crate::metrics::tins::TinStats;
 use crate::packet::{Flags, Packet};
 use crate::queue::{Depth, LineView};
 use crate::time::Instant;
@@ -123,7 +124,7 @@ fn is_ack(packet: &Packet) -> bool {
 
 /// Whether a packet carries only an acknowledgement number: no SACK blocks, no ECN signal.
 fn is_plain_ack(packet: &Packet) -> bool {
-    packet.flags == Flags::ACK && packet.payload == 0 && packet.sack.is_none()
+    packet.flags.of_tcp() == Flags::ACK && packet.payload == 0 && packet.sack.is_none()
 }
 
 impl QueueDiscipline for AckFilter {
@@ -182,6 +183,10 @@ impl QueueDiscipline for AckFilter {
 
     fn take_redirected(&mut self) -> Option<Packet> {
         self.queue.take_redirected()
+    }
+
+    fn tins(&mut self) -> Vec<TinStats> {
+        self.queue.tins()
     }
 
     fn internals(&self) -> QueueInternals {

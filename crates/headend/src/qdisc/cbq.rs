@@ -502,7 +502,7 @@ fn nanos(bytes: u64, rate: Rate) -> f64 {
 
 impl QueueDiscipline for Cbq {
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
-        let class = self.rules.class_of(cx.header(packet.flow));
+        let class = self.rules.class_of(&packet, cx);
         let leaf = class.expect("one class takes what no other does");
         let bytes = line.framing.size_on_wire(packet.size);
         if self.leaves[leaf].backlog.push(packet, line, cx) {

@@ -55,6 +55,7 @@ pub use strict_priority::StrictPriority;
 
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
+use crate::metrics::tins::TinStats;
 use crate::metrics::utilisation::LimitUse;
 use crate::packet::Packet;
 use crate::queue::{BacklogLimit, Depth, LineView};
@@ -121,6 +122,10 @@ pub trait QueueDiscipline: Debug + Send {
     /// one beside it asks after every arrival.
     fn take_redirected(&mut self) -> Option<Packet> {
         None
+    }
+    /// What each tin has done until now; none of a discipline without tins.
+    fn tins(&mut self) -> Vec<TinStats> {
+        Vec::new()
     }
     /// The internal state, for the time series of the results.
     fn internals(&self) -> QueueInternals {

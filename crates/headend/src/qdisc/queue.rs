@@ -4,6 +4,7 @@
 use super::{Fifo, QueueDiscipline};
 use crate::aqm::DropTail;
 use crate::context::Context;
+use crate::metrics::Recorder;
 use crate::metrics::sample::QueueInternals;
 use crate::metrics::utilisation::LimitUse;
 use crate::packet::Packet;
@@ -177,6 +178,13 @@ impl Queue {
     /// The internal state of the discipline.
     pub fn internals(&self) -> QueueInternals {
         self.discipline.internals()
+    }
+
+    /// Reports what each tin has done until now.
+    pub fn report_tins(&mut self, recorder: &mut Recorder) {
+        for tin in self.discipline.tins() {
+            recorder.tin(self.id, tin);
+        }
     }
 
     /// Records the state of the discipline after a call, and schedules its next update.

@@ -136,7 +136,7 @@ pub struct StrictPriority {
 
 impl QueueDiscipline for StrictPriority {
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
-        let dscp = usize::from(cx.header(packet.flow).dscp);
+        let dscp = usize::from(cx.dscp(&packet));
         let band = usize::from(self.band_of[dscp % DSCPS]);
         self.bundle.enqueue(band, packet, line, cx);
         while self.bundle.is_over_limit() {

@@ -1,4 +1,4 @@
-//! Assigns packets to classes by conditions on the header of their flow.
+//! Assigns packets to classes by conditions on their headers.
 //!
 //! If a packet meets the conditions of several classes, the most specific class wins. A class that
 //! names a port is tried before one that does not; next, one that names a DSCP, and then one that
@@ -7,7 +7,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::context::Context;
 use crate::flow::{FlowHeader, Protocol};
+use crate::packet::Packet;
 
 /// The conditions under which a packet belongs to a service flow or class. All of them must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -98,10 +100,10 @@ impl Rule {
         }
     }
 
-    /// Whether the packets of a flow with this header meet all conditions.
+    /// Whether a packet of a flow with this header and of DSCP `own` meets all conditions.
     #[inline]
-    fn holds(&self, header: &FlowHeader) -> bool {
-        self.dscp.is_none_or(|dscp| dscp == header.dscp)
+    fn holds(&self, header: &FlowHeader, own: u8) -> bool {
+        self.dscp.is_none_or(|dscp| dscp == own)
             && (self.protocol).is_none_or(|protocol| protocol == header.protocol)
             && (self.port).is_none_or(|port| header.has_ports() && header.ports.contains(&port))
     }
@@ -142,10 +144,11 @@ impl Classes {
         })
     }
 
-    /// The number of the class to which a flow's packets belong; `None` if no class matches.
+    /// The number of the class to which a packet belongs; `None` if no class matches.
     #[inline]
-    pub fn class_of(&self, header: &FlowHeader) -> Option<usize> {
-        let rule = self.rules.iter().find(|rule| rule.holds(header))?;
+    pub fn class_of(&self, packet: &Packet, cx: &Context<'_>) -> Option<usize> {
+        let (header, dscp) = (cx.header(packet.flow), cx.dscp(packet));
+        let rule = self.rules.iter().find(|rule| rule.holds(header, dscp))?;
         Some(rule.class)
     }
 }
@@ -160,7 +163,10 @@ mod tests {
         let classes = Classes::new(classes.iter().copied()).expect("they can be told apart");
         let mut bench = Bench::new();
         let flow = bench.flow_of(protocol, dscp);
-        classes.class_of(bench.cx().header(flow))
+        let packet = bench.packet(flow, 100);
+        let class = classes.class_of(&packet, &bench.cx());
+        bench.end(packet);
+        class
     }
 
     #[test]

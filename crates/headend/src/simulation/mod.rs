@@ -419,6 +419,9 @@ impl Simulation {
             });
             link.report_air(self.now, recorder);
         }
+        for link in &mut self.links {
+            link.report_tins(recorder);
+        }
     }
 
     fn look_at_limits(&mut self) {
@@ -519,7 +522,7 @@ impl Simulation {
             let wanted = std::mem::take(&mut self.world.router.wanted);
             for (port, rate) in [UP, DOWN].into_iter().zip(wanted) {
                 if let Some(rate) = rate {
-                    self.links[link].shape(port, rate, self.now);
+                    self.links[link].set_rate(port, rate, self.now);
                 }
             }
         }

@@ -413,7 +413,7 @@ impl AppContext<'_> {
     }
 
     /// Bytes that the router whose rate this application sets has sent so far, from this side.
-    pub fn routed(&self, from: Side) -> u64 {
+    pub fn router_sent(&self, from: Side) -> u64 {
         self.world.router.sent[from.index()]
     }
 

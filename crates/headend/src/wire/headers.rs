@@ -130,7 +130,7 @@ impl Sketch<'_> {
             Protocol::Other(number) => (IpNumber(number), 0),
         };
         let mut header = Ipv4Header {
-            dscp: IpDscp::try_new(self.flow.dscp).unwrap_or(IpDscp::ZERO),
+            dscp: IpDscp::try_new(self.flow.dscp_of(self.packet)).unwrap_or(IpDscp::ZERO),
             ecn: self.ecn(),
             total_len: self.packet.size,
             identification,
@@ -156,7 +156,7 @@ impl Sketch<'_> {
 
     fn ipv6(&self, source: [u8; 16], destination: [u8; 16]) -> Ipv6Header {
         Ipv6Header {
-            traffic_class: self.flow.dscp << 2 | self.ecn().value(),
+            traffic_class: self.flow.dscp_of(self.packet) << 2 | self.ecn().value(),
             // RFC 6437 §3: a flow without a label has 0.
             flow_label: Ipv6FlowLabel::ZERO,
             payload_length: self.packet.size - Ipv6Header::LEN as u16,

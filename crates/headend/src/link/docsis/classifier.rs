@@ -146,7 +146,7 @@ impl Seen {
             addresses,
             ports: header.has_ports().then_some(ports),
             protocol: number(header.protocol, is_ipv6(addresses[0])),
-            dscp: header.dscp,
+            dscp: header.dscp_of(packet),
             ecn: packet.ecn,
             user_priority: header.user_priority,
         }

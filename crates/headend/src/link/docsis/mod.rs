@@ -219,6 +219,11 @@ impl Link for DocsisLink {
         self.downstream.report_limits(now, recorder);
     }
 
+    fn report_tins(&mut self, recorder: &mut Recorder) {
+        self.upstream.report_tins(recorder);
+        self.downstream.report_tins(recorder);
+    }
+
     fn held(&self) -> u64 {
         self.upstream.held() + self.downstream.held()
     }

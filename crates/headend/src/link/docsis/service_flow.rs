@@ -140,6 +140,11 @@ impl ServiceFlow {
         }
     }
 
+    /// Reports what the tins of its queue have done until now.
+    pub fn report_tins(&mut self, recorder: &mut Recorder) {
+        self.shaped.queue.report_tins(recorder);
+    }
+
     /// Reports the use until `now` of the limits that it has by itself: its token buckets, and its
     /// unsolicited grants if it has no others. Of these `unmade` belong to MAPs that are not made.
     pub fn report_limits(

@@ -653,6 +653,12 @@ impl Link for Cell {
         }
     }
 
+    fn report_tins(&mut self, recorder: &mut Recorder) {
+        for node in &mut self.nodes {
+            node.queue.report_tins(recorder);
+        }
+    }
+
     fn held(&self) -> u64 {
         (self.nodes.iter())
             .map(|node| node.queue.depth().packets + u64::from(node.frame.is_some()))

@@ -26,6 +26,7 @@ use crate::metrics::measure::Measure;
 use crate::metrics::mib::ServiceFlowInfo;
 use crate::metrics::sample::{ConnectionSample, QueueInternals};
 use crate::metrics::send_limit::SendLimit;
+use crate::metrics::tins::{TinStats, Tins};
 use crate::metrics::utilisation::{Left, LimitUse, QueueLimits};
 use crate::packet::{Fields, Packet, Side};
 use crate::time::{Duration, Instant};
@@ -138,6 +139,7 @@ pub struct Recorder {
     queues: Vec<QueueStats>,
     macs: Vec<MacCounters>,
     air_time: AirTime,
+    tins: Tins,
     channels: Channels,
     limits: QueueLimits,
     /// The packets that joined a backlog that several flows have used since it was last empty; by
@@ -200,6 +202,7 @@ impl Recorder {
                 .collect(),
             macs: vec![MacCounters::default(); queues.len()],
             air_time: AirTime::default(),
+            tins: Tins::default(),
             channels: Channels::default(),
             limits: QueueLimits::default(),
             meetings: BTreeMap::new(),
@@ -640,6 +643,11 @@ impl Recorder {
         (self.air_time).note(&info.link, tables::station_of(info), what, nanos);
     }
 
+    /// Records what a tin of a queue has done until now.
+    pub fn tin(&mut self, queue: QueueId, now: TinStats) {
+        self.tins.note(queue, now);
+    }
+
     /// Leaves queues out of the series, by their numbers.
     pub fn leave_out(&mut self, queues: impl IntoIterator<Item = usize>) {
         for queue in queues {
@@ -705,6 +713,7 @@ impl Recorder {
         self.samples.clear();
         self.channels.start_measuring();
         self.air_time.start_measuring();
+        self.tins.start_measuring();
         for stats in &mut self.flows {
             stats.start_measuring();
         }

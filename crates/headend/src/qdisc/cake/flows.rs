@@ -19,14 +19,16 @@ use super::scaling::Scale;
 use crate::aqm::cobalt::{self, Cobalt};
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
+use crate::metrics::tins::{TinCounts, TinStats};
 use crate::packet::Packet;
 use crate::qdisc::hash::{self, FlowHash, Isolation, Owner, QueueOwners};
 use crate::qdisc::tournament::Tournament;
 use crate::qdisc::turns::{Turn, TurnTable, Turns};
 use crate::queue::{Backlog, BacklogLimit, Depth, Framing, LineView};
 use crate::rng::Rng;
+use crate::time::Duration;
 use crate::trace::DropReason;
-use crate::units::Limit;
+use crate::units::{Limit, Rate};
 
 /// Queues of each tin.
 pub(super) const QUEUES: u32 = 1024;
@@ -99,6 +101,10 @@ pub(super) struct Flows {
     /// since then.
     longest: Tournament<u64>,
     changed: Vec<u32>,
+    counts: TinCounts,
+    /// The longest sojourn time and the largest packet since the last [`Self::stats`].
+    longest_wait: Duration,
+    largest: u16,
     rng: Rng,
 }
 
@@ -119,6 +125,9 @@ impl Flows {
             depth: Depth::default(),
             longest: Tournament::new(0, 0),
             changed: Vec::new(),
+            counts: TinCounts::default(),
+            longest_wait: Duration::ZERO,
+            largest: 0,
             rng,
         }
     }
@@ -169,6 +178,9 @@ impl Flows {
         if self.queues.0.is_empty() {
             self.make_queues();
         }
+        self.counts.packets += 1;
+        self.counts.bytes += u64::from(packet.size);
+        self.largest = self.largest.max(packet.size);
         let Treatment {
             isolation,
             nat,
@@ -184,6 +196,7 @@ impl Flows {
         let before = queue.backlog.depth();
         queue.backlog.push(packet, line, cx);
         if let Some(ack) = superfluous.and_then(|place| queue.backlog.remove(place, line)) {
+            self.counts.acks_dropped += 1;
             lost(&ack);
             cx.discard(ack, DropReason::AckThinned);
         }
@@ -223,8 +236,19 @@ impl Flows {
             let least = self.scale.packet_time * 4;
             let queue = &mut self.queues.0[number];
             let before = queue.backlog.depth();
-            let packet = (queue.law).next(least, &mut queue.backlog, line, cx, &mut lost);
+            let mut dropped = 0;
+            let packet = (queue.law).next(least, &mut queue.backlog, line, cx, |packet| {
+                dropped += 1;
+                lost(packet);
+            });
+            self.counts.dropped += dropped;
             if let Some(sent) = &packet {
+                let sojourn = cx.now - sent.enqueued_at;
+                self.longest_wait = self.longest_wait.max(sojourn);
+                self.counts.waits.add(sojourn);
+                if !queue.is_bulk {
+                    self.counts.sparse_waits.add(sojourn);
+                }
                 let parts = self.treatment.framing.size_on_wire(sent.size) * PARTS;
                 queue.turn.deficit -= parts as i32;
             }
@@ -294,6 +318,7 @@ impl Flows {
         let before = queue.backlog.depth();
         queue.law.overflowed(cx.now);
         if let Some(packet) = queue.backlog.pop(line) {
+            self.counts.dropped += 1;
             lost(&packet);
             cx.discard(packet, DropReason::Overlimit);
         }
@@ -321,6 +346,30 @@ impl Flows {
     #[inline]
     pub(super) fn depth(&self) -> Depth {
         self.depth
+    }
+
+    /// What the tin has done until now, as one of this name and threshold.
+    pub(super) fn stats(&mut self, name: &'static str, threshold: Option<Rate>) -> TinStats {
+        let queues = &self.queues.0;
+        let count = |of: fn(&Queue) -> bool| queues.iter().filter(|queue| of(queue)).count() as u64;
+        TinStats {
+            name,
+            threshold,
+            target: self.scale.target,
+            interval: self.scale.interval,
+            quantum: self.scale.quantum,
+            backlog: self.depth.bytes,
+            sparse_flows: count(|queue| queue.turn.is_listed() && !queue.is_bulk),
+            bulk_flows: count(|queue| queue.is_bulk),
+            unresponsive_flows: count(|queue| queue.law.is_unresponsive()),
+            longest: std::mem::take(&mut self.longest_wait),
+            largest: std::mem::take(&mut self.largest).into(),
+            counts: TinCounts {
+                marked: queues.iter().map(|queue| queue.law.marks()).sum(),
+                collisions: self.hash.collisions(),
+                ..self.counts
+            },
+        }
     }
 
     /// The state of the longest queue's law, the queues that hold packets, and the collisions.

@@ -39,6 +39,7 @@ use super::flows::IN_TURN;
 use super::{Parameters, QueueDiscipline};
 use crate::context::Context;
 use crate::metrics::sample::QueueInternals;
+use crate::metrics::tins::TinStats;
 use crate::metrics::utilisation::LimitUse;
 use crate::named::OrTable;
 use crate::packet::Packet;
@@ -82,6 +83,10 @@ pub struct Config {
     /// Whether the rate also counts what the control law drops, as a router must do behind a line
     /// whose sender it wants to slow down: dropped packets have passed the line already.
     pub ingress: bool,
+    /// Whether packets leave without their DSCP, as one does with marks that the network behind
+    /// must not act upon: here they still choose the tin, and what follows takes the packets for
+    /// DSCP 0. The ECN field stays.
+    pub wash: bool,
     /// Limit on the memory of all queued packets together. A packet takes more memory than its
     /// bytes. Default: four times what the rate carries in `rtt`, at least 4 MiB and at most
     /// 15 503 360 B.
@@ -101,6 +106,7 @@ impl Default for Config {
             rtt: Duration::from_millis(100),
             ack_filter: AckFilter::Off,
             ingress: false,
+            wash: false,
             memlimit: None,
         }
     }
@@ -268,7 +274,7 @@ impl Lost {
 
 impl QueueDiscipline for Cake {
     fn enqueue(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) {
-        let dscp = usize::from(cx.header(packet.flow).dscp);
+        let dscp = usize::from(cx.dscp(&packet));
         let tin = usize::from(self.tin_of[dscp % self.tin_of.len()]);
         self.come_to_rest(tin, line, cx);
         self.memory += memory_of(&packet);
@@ -291,12 +297,15 @@ impl QueueDiscipline for Cake {
             let tins = &self.tins;
             let tin = (self.order).choose(cx.now, |tin| tins[tin].depth().packets > 0)?;
             let mut lost = Lost::default();
-            let packet =
+            let mut packet =
                 self.tins[tin].dequeue(line, cx, |packet| lost.count(packet, self.framing));
             self.settle(tin, lost, cx.now);
-            if let Some(sent) = &packet {
+            if let Some(sent) = &mut packet {
                 self.memory -= memory_of(sent);
                 self.charge(tin, self.framing.size_on_wire(sent.size), cx.now);
+                if self.config.wash {
+                    cx.clear_dscp(sent);
+                }
                 return packet;
             }
         }
@@ -353,6 +362,14 @@ impl QueueDiscipline for Cake {
 
     fn update(&mut self, _line: &LineView<'_>, cx: &mut Context<'_>) {
         self.wake.take_if(|at| *at <= cx.now);
+    }
+
+    fn tins(&mut self) -> Vec<TinStats> {
+        let (rate, of) = (self.config.rate.limit(), self.config.tins);
+        let parts = of.names().iter().zip(of.shares());
+        (self.tins.iter_mut().zip(parts))
+            .map(|(tin, (name, part))| tin.stats(name, rate.map(|rate| share(rate, part))))
+            .collect()
     }
 
     fn internals(&self) -> QueueInternals {
@@ -777,6 +794,176 @@ mod tests {
         }
         // A marked packet takes its time, unlike a dropped one.
         assert!((8..=9).contains(&marked), "{marked}");
+    }
+
+    #[test]
+    fn what_follows_from_the_rate_is_that_of_a_queue_with_the_new_rate() {
+        for tins in [Tins::Besteffort, Tins::Diffserv4] {
+            let with = |rate| Config {
+                tins,
+                ..besteffort(rate)
+            };
+            let [mut changed, mut fresh] = [100_000_000, 1_000_000].map(|rate| {
+                let mut scene = Scene::new(&with(rate));
+                let flow = scene.bench.flow(0);
+                scene.run(stream(flow, 1500, (at(0), Duration::ZERO), 2));
+                scene
+            });
+            assert_ne!(changed.cake.memory_limit, fresh.cake.memory_limit);
+            changed.cake.set_rate(Rate(1_000_000), at(1_000_000_000));
+            assert_eq!(changed.cake.memory_limit, fresh.cake.memory_limit);
+            let scales = |scene: &mut Scene| {
+                let tins = scene.cake.tins();
+                let scale = |tin: TinStats| {
+                    let delays = (tin.target, tin.interval);
+                    (tin.threshold, delays, tin.quantum)
+                };
+                tins.into_iter().map(scale).collect::<Vec<_>>()
+            };
+            assert_eq!(scales(&mut changed), scales(&mut fresh));
+            // Its shaper, and the laws of queues that were made before.
+            let lost = [&mut changed, &mut fresh].map(|scene| {
+                let flow = scene.bench.flow(0);
+                scene.train(at(2_000_000_000), flow, 60)
+            });
+            assert_eq!(lost[0], lost[1]);
+            let tail = [&mut changed, &mut fresh].map(|scene| {
+                let flow = scene.bench.flow(0);
+                let left = scene.run(stream(flow, 1500, (at(9_000_000_000), Duration::ZERO), 3));
+                left.iter().map(|one| one.at).collect::<Vec<_>>()
+            });
+            assert_eq!(tail[0], tail[1]);
+        }
+    }
+
+    #[test]
+    fn a_packet_that_is_due_stays_due_when_the_rate_changes() {
+        let mut scene = Scene::new(&besteffort(10_000_000));
+        let flow = scene.bench.flow(0);
+        for _ in 0..3 {
+            let packet = scene.bench.packet(flow, 1500);
+            scene.cake.enqueue(packet, &LINE, &mut scene.bench.cx());
+        }
+        let mut times = Vec::new();
+        let mut next = Some(at(0));
+        while let Some(now) = next {
+            scene.bench.now = now;
+            scene.cake.update(&LINE, &mut scene.bench.cx());
+            while let Some(packet) = scene.cake.dequeue(&LINE, &mut scene.bench.cx()) {
+                times.push(now);
+                scene.bench.end(packet);
+            }
+            if times.len() == 1 {
+                scene.cake.set_rate(Rate(1_000_000), now);
+            }
+            next = scene.cake.next_update();
+        }
+        assert_eq!(times, [0, 1_211_200, 1_211_200 + 12_112_000].map(at));
+    }
+
+    #[test]
+    fn a_queue_without_a_rate_gets_none() {
+        let mut scene = Scene::new(&Config::default());
+        scene.cake.set_rate(Rate(1_000_000), at(0));
+        assert!(scene.cake.pacer.is_none());
+        assert_eq!(scene.cake.config.rate, MaximumRate::Unlimited);
+    }
+
+    /// tc-cake(8): the marks choose the tin here, and mean nothing behind.
+    #[test]
+    fn washed_packets_leave_without_their_dscp_and_with_their_ecn_field() {
+        for (wash, expected) in [(false, 46), (true, 0)] {
+            let mut scene = Scene::new(&Config {
+                tins: Tins::Diffserv3,
+                wash,
+                ..besteffort(10_000_000)
+            });
+            let flow = scene.bench.flow(46);
+            let mut packet = scene.bench.packet(flow, 1500);
+            packet.ecn = Ecn::Ce;
+            scene.cake.enqueue(packet, &LINE, &mut scene.bench.cx());
+            assert_eq!(scene.cake.tins[2].depth().packets, 1, "voice");
+            let packet = scene.cake.dequeue(&LINE, &mut scene.bench.cx());
+            let packet = packet.expect("one waits");
+            assert_eq!(scene.bench.cx().dscp(&packet), expected);
+            assert_eq!(packet.ecn, Ecn::Ce);
+            // The next router takes it for best effort.
+            scene.cake.enqueue(packet, &LINE, &mut scene.bench.cx());
+            let tin = if wash { 1 } else { 2 };
+            assert_eq!(scene.cake.tins[tin].depth().packets, 1);
+        }
+    }
+
+    #[test]
+    fn tins_count_what_they_carry_drop_and_mark() {
+        let mut scene = Scene::new(&Config {
+            tins: Tins::Diffserv3,
+            ack_filter: AckFilter::Normal,
+            ..besteffort(10_000_000)
+        });
+        let [bulk, sparse, voice, capable] = [0, 0, 46, 0].map(|dscp| scene.bench.flow(dscp));
+        let mut arrivals: Vec<_> = stream(bulk, 1500, (at(0), micros(1000)), 200).collect();
+        arrivals.extend(stream(sparse, 200, (at(1_000_000), micros(20_000)), 8));
+        arrivals.extend(stream(voice, 300, (at(1_000_000), micros(20_000)), 8));
+        arrivals.sort_by_key(|one| one.at);
+        let left = scene.run(arrivals);
+        let lost = scene.bench.take_discards().len() as u64;
+        assert!(lost > 0);
+        let [idle, best_effort, voices] = scene.cake.tins().try_into().expect("three");
+        assert_eq!(
+            [idle.name, best_effort.name, voices.name],
+            ["bulk", "best_effort", "voice"]
+        );
+        assert_eq!(
+            (idle.counts.packets, idle.longest, idle.largest),
+            (0, Duration::ZERO, 0)
+        );
+        assert_eq!(voices.threshold, Some(Rate(2_500_000)));
+        assert_eq!((voices.counts.packets, voices.counts.bytes), (8, 2400));
+        assert_eq!((voices.largest, voices.counts.dropped), (300, 0));
+        assert_eq!(best_effort.counts.packets, 208);
+        assert_eq!(best_effort.counts.dropped, lost);
+        assert_eq!(best_effort.counts.waits.packets, 208 - lost);
+        assert_eq!((best_effort.largest, best_effort.backlog), (1500, 0));
+        let delays = |tin: &[FlowId]| {
+            let of = left.iter().filter(|one| tin.contains(&one.flow));
+            of.map(|one| one.delay).collect::<Vec<_>>()
+        };
+        let own = delays(&[bulk, sparse]);
+        assert_eq!(Some(best_effort.longest), own.iter().max().copied());
+        let sum: u128 = own.iter().map(|delay| u128::from(delay.as_nanos())).sum();
+        assert_eq!(best_effort.counts.waits.sum, sum);
+        // The mean of the sparse is below that of all.
+        let sparse = best_effort.counts.sparse_waits;
+        assert!((8..100).contains(&sparse.packets), "{}", sparse.packets);
+        assert!(sparse.sum * 200 < sum * u128::from(sparse.packets));
+        // The next call counts on, and begins anew with the longest.
+        let [_, again, _] = scene.cake.tins().try_into().expect("three");
+        assert_eq!((again.counts.packets, again.longest), (208, Duration::ZERO));
+        // What waits now: a flow that has used up its quantum beside one that has not.
+        for _ in 0..50 {
+            let mut packet = scene.bench.packet(capable, 1500);
+            packet.ecn = Ecn::Ect0;
+            scene.cake.enqueue(packet, &LINE, &mut scene.bench.cx());
+        }
+        scene.bench.now = at(60_000_000_000);
+        for _ in 0..20 {
+            let packet = scene.cake.dequeue(&LINE, &mut scene.bench.cx());
+            scene.bench.end(packet.expect("none is dropped"));
+            scene.bench.now = scene.cake.pacer.as_ref().expect("it has a rate").due();
+        }
+        let flow = scene.bench.flow(0);
+        for number in 1..=3 {
+            let mut packet = scene.bench.packet(flow, 52);
+            (packet.payload, packet.flags, packet.ack) = (0, Flags::ACK, number);
+            scene.cake.enqueue(packet, &LINE, &mut scene.bench.cx());
+        }
+        let [_, now, _] = scene.cake.tins().try_into().expect("three");
+        assert_eq!((now.bulk_flows, now.sparse_flows), (1, 1));
+        assert_eq!(now.backlog, 30 * 1500 + 2 * 52);
+        assert!(now.counts.marked > 0);
+        assert_eq!(now.counts.acks_dropped, 1);
+        assert_eq!(now.unresponsive_flows, 0);
     }
 
     #[test]

@@ -129,8 +129,12 @@ mod tests {
 
     /// The shares of the tins of 16 000 packets, while packets wait in these.
     fn shares(tins: Tins, is_limited: bool, waiting: &[usize]) -> Vec<f64> {
-        let mut order = round_robin(tins, is_limited);
-        let mut counts = vec![0.0; tins.shares().len()];
+        serve(&mut round_robin(tins, is_limited), waiting)
+    }
+
+    /// The shares of the tins of 16 000 packets, while packets wait in these.
+    fn serve(order: &mut RoundRobin, waiting: &[usize]) -> Vec<f64> {
+        let mut counts = vec![0.0; order.tins.len()];
         let mut now = Instant::ZERO;
         for _ in 0..16_000 {
             let tin = order
@@ -191,5 +195,27 @@ mod tests {
             now += RATE.time_for(BYTES);
         }
         assert_eq!(order.choose(now, |tin| tin != 0), Some(2));
+    }
+
+    #[test]
+    fn thresholds_that_change_are_those_of_what_comes_next() {
+        let with = |thresholds: Rate| {
+            let mut order = round_robin(Tins::Diffserv3, true);
+            let shares = Tins::Diffserv3.shares().into_iter();
+            let thresholds = shares.map(|(part, whole)| Rate(thresholds.0 * part / whole));
+            order.set_thresholds(thresholds, Instant::ZERO);
+            serve(&mut order, &[0, 1, 2])
+        };
+        // Half the rate at which packets leave: what is above all thresholds goes by shares too.
+        let half = with(Rate(RATE.0 / 2));
+        assert!(half[1] > 0.7 && half[2] < 0.24, "{half:?}");
+        check(&with(RATE), &[0.0625, 0.6875, 0.25]);
+    }
+
+    #[test]
+    fn a_tin_without_a_threshold_gets_none() {
+        let mut order = round_robin(Tins::Diffserv3, false);
+        order.set_thresholds([RATE; 3].into_iter(), Instant::ZERO);
+        assert!(order.tins.iter().all(|entry| entry.pacer.is_none()));
     }
 }

@@ -54,20 +54,20 @@ impl Pacer {
 
     /// Changes the rate from `now` on. What is due stays due when it was.
     pub(super) fn set_rate(&mut self, rate: Rate, now: Instant) {
-        (self.before, self.since) = (self.came(now), now);
+        (self.before, self.since) = (self.sendable_until(now), now);
         (self.rate, self.rest) = (rate, 0);
         self.savings = rate.time_for(self.saved);
     }
 
     /// The bits that the rate could have let pass until `now`.
-    fn came(&self, now: Instant) -> f64 {
+    fn sendable_until(&self, now: Instant) -> f64 {
         self.before + self.rate.0 as f64 * (now - self.since).as_secs_f64()
     }
 
     /// The use of the rate until `now`.
     pub(super) fn limit(&self, now: Instant) -> LimitUse {
         let passed = self.charged as f64 * 8.0;
-        let mut limit = LimitUse::of_line(self.came(now), self.rate, passed);
+        let mut limit = LimitUse::of_line(self.sendable_until(now), self.rate, passed);
         // A packet counts as a whole when it leaves, and is paid for until the next one is due.
         limit.ready -= self.rate.0 as f64 * self.due.since(now).as_secs_f64();
         limit

@@ -58,6 +58,18 @@ impl Tins {
         }
     }
 
+    /// The names of the tins: those of `tc -s qdisc`, where it has some.
+    pub(super) const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Besteffort => &["tin_0"],
+            Self::Diffserv3 => &["bulk", "best_effort", "voice"],
+            Self::Diffserv4 => &["bulk", "best_effort", "video", "voice"],
+            Self::Precedence | Self::Diffserv8 => &[
+                "tin_0", "tin_1", "tin_2", "tin_3", "tin_4", "tin_5", "tin_6", "tin_7",
+            ],
+        }
+    }
+
     /// The tin of packets that ask for nothing.
     pub(super) const fn best_effort(self) -> usize {
         match self {
@@ -113,6 +125,7 @@ mod tests {
             (Diffserv8, 8),
         ] {
             assert_eq!(tins.shares().len(), expected);
+            assert_eq!(tins.names().len(), expected);
             let most = *tins.table().iter().max().expect("64 of them");
             assert_eq!(usize::from(most), expected - 1);
         }

@@ -95,8 +95,12 @@ impl Document {
             Some((found, expected)) => {
                 let (expected, meant) =
                     expected.split_at(expected.find(MEANT).unwrap_or(expected.len()));
+                let meant = match truth_meant(found).filter(|_| expected == "a boolean") {
+                    Some(truth) => format!("{MEANT}{truth}?"),
+                    None => meant.to_owned(),
+                };
                 Problem::Unexpected {
-                    found: plain_found(found) + meant,
+                    found: plain_found(found) + &meant,
                     expected: plain_expected(expected),
                 }
             }
@@ -169,6 +173,15 @@ fn plain_found(found: &str) -> String {
         ("null" | "unit value" | "Option value", _) => "nothing".to_owned(),
         _ if found.starts_with("length ") => found.replacen("length", "a list of", 1),
         _ => found.strip_prefix("string ").unwrap_or(found).to_owned(),
+    }
+}
+
+/// The truth value that other languages write as what was found.
+fn truth_meant(found: &str) -> Option<bool> {
+    match found.split(['"', '`']).nth(1)? {
+        "1" | "on" | "true" | "yes" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
     }
 }
 

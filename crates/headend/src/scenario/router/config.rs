@@ -1,10 +1,10 @@
 //! A router as it is written: `"off"`, a queue, or a table.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::value::StringDeserializer;
-use serde::de::{Deserialize, Deserializer, IntoDeserializer};
+use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, Unexpected, Visitor};
 use serde::{Serialize, Serializer};
 
 use crate::named::{Named, OrTable};
@@ -13,7 +13,7 @@ use crate::queue::FramingConfig;
 use crate::scenario::queue::Queue;
 use crate::time::Duration;
 use crate::traffic::autorate;
-use crate::units::RelativeRate;
+use crate::units::{MEANT, RelativeRate};
 
 /// A router: `"off"` or a queue alone, or a table.
 pub type RouterConfig = OrTable<NoneOrQueue, Router>;
@@ -40,12 +40,40 @@ impl Serialize for NoneOrQueue {
 
 impl<'de> Deserialize<'de> for NoneOrQueue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        if text == OFF {
-            return Ok(Self::Off);
+        deserializer.deserialize_any(OffOrQueue)
+    }
+}
+
+/// Reads one word. A router that is only switched on gets the queue that is the default of its
+/// table.
+struct OffOrQueue;
+
+impl OffOrQueue {
+    fn refuse<E: Error>(found: Unexpected<'_>, is_on: bool) -> E {
+        let meant = if is_on { "cake" } else { OFF };
+        let expected = format!("\"{OFF}\", a queue or a table{MEANT}\"{meant}\"?");
+        E::invalid_value(found, &expected.as_str())
+    }
+}
+
+impl Visitor<'_> for OffOrQueue {
+    type Value = NoneOrQueue;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{OFF}\", a queue or a table")
+    }
+
+    fn visit_bool<E: Error>(self, is_on: bool) -> Result<NoneOrQueue, E> {
+        Err(Self::refuse(Unexpected::Bool(is_on), is_on))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<NoneOrQueue, E> {
+        match text {
+            OFF => Ok(NoneOrQueue::Off),
+            "on" | "true" | "yes" => Err(Self::refuse(Unexpected::Str(text), true)),
+            "false" | "no" => Err(Self::refuse(Unexpected::Str(text), false)),
+            _ => Queue::deserialize(text.into_deserializer()).map(NoneOrQueue::Queue),
         }
-        let text: StringDeserializer<D::Error> = text.into_deserializer();
-        Queue::deserialize(text).map(Self::Queue)
     }
 }
 
@@ -76,8 +104,8 @@ impl JsonSchema for NoneOrQueue {
 #[serde(default, deny_unknown_fields)]
 pub struct Router {
     /// The queue of either direction. `cake` gets the router's rate and framing, and `ingress`
-    /// towards the home; before every other queue stands a token bucket with a burst of 1 ms, or of
-    /// one packet.
+    /// towards the home, and has no `rate` of its own here; before every other queue stands a token
+    /// bucket with a burst of 1 ms, or of one packet.
     pub queue: Queue,
     /// How fast it sends in both directions: a share of the line's rate, a rate, or "unlimited" for
     /// no shaper. A higher one wastes less of the line; near 100 % packets wait in the modem again.
@@ -121,11 +149,11 @@ impl Default for Router {
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Autorate {
-    /// The lowest rate: a share of the line's rate, or a rate. It should be what the line carries
-    /// at its worst.
+    /// The lowest rate: a share of the line's rate, or a rate, at most that of the router. It
+    /// should be what the line carries at its worst.
     pub minimum: RelativeRate,
-    /// The highest rate: a share of the line's rate, or a rate. It should be what the line carries
-    /// at its best.
+    /// The highest rate: a share of the line's rate, or a rate, at least that of the router. It
+    /// should be what the line carries at its best.
     pub maximum: RelativeRate,
     /// How much longer than without a queue a probe may take. Raising it gives more throughput and
     /// permits more delay.

@@ -14,7 +14,6 @@ use crate::scenario::queue::{MTU, Queue};
 use crate::scenario::raw::Raw;
 use crate::time::Duration;
 use crate::traffic::ApplicationConfig;
-use crate::traffic::autorate::Config;
 use crate::units::{ByteCount, MaximumRate, Rate};
 
 /// The name of the link that a router becomes.
@@ -45,6 +44,7 @@ pub(in crate::scenario) fn expand(raw: &mut Raw, duration: Duration) -> Result<(
         },
         Some(OrTable::Table(router)) => router,
     };
+    check_queue(&router.queue)?;
     if raw.link.contains_key(ROUTER) {
         let why = "a link is called so already; expected one of the two";
         return Err(ScenarioError::invalid(ROUTER, why));
@@ -58,15 +58,16 @@ pub(in crate::scenario) fn expand(raw: &mut Raw, duration: Duration) -> Result<(
     let own = [0, 1].map(|way| own[way].of(rates[way]));
     let [up, down] = [0, 1].map(|way| direction(&router.queue, own[way], &framing, way == 1));
     let directions = [0, 1].map(|way| (rates[way], own[way]));
-    let autorate = autorate::application(router.autorate.as_ref(), ROUTER, directions)
-        .and_then(|application| match (&application, &router.queue) {
-            (None, _) | (_, Named(QueueConfig::Cake(_))) => Ok(application),
-            (Some(_), Named(other)) => Err(format!(
-                "it sets the rate of cake, and the queue is {}",
-                other.name()
-            )),
-        })
-        .map_err(|why| ScenarioError::invalid(format!("{ROUTER}.{AUTORATE}"), why))?;
+    let autorate = autorate::application(router.autorate.as_ref(), ROUTER, directions)?;
+    if let (Some(_), Named(other)) = (&autorate, &router.queue)
+        && !matches!(other, QueueConfig::Cake(_))
+    {
+        let why = format!(
+            "it sets the rate of cake, and the queue is {}",
+            other.name()
+        );
+        return Err(ScenarioError::invalid(format!("{ROUTER}.{AUTORATE}"), why));
+    }
     let name = line.name.clone();
     let is_only = links.len() == 1;
     let router_link = PointToPoint {
@@ -85,10 +86,23 @@ pub(in crate::scenario) fn expand(raw: &mut Raw, duration: Duration) -> Result<(
     if is_only {
         give_home(raw, &name);
     }
-    if let Some(config) = autorate {
-        add_autorate(raw, config, &name)?;
+    if let Some(application) = autorate {
+        add_autorate(raw, application, &name)?;
     }
     Ok(())
+}
+
+/// Refuses a rate of the queue's own: beside the router's there would be two.
+fn check_queue(Named(queue): &Queue) -> Result<(), ScenarioError> {
+    match queue {
+        QueueConfig::Cake(cake) if cake.rate != MaximumRate::Unlimited => {
+            let why = "a router has one rate; expected it in router.rate, or in router.up and \
+                       router.down";
+            let path = format!("{ROUTER}.queue.cake.rate");
+            Err(ScenarioError::invalid(path, why))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The line that a router stands before.
@@ -170,9 +184,7 @@ fn direction(
     if let QueueConfig::Cake(cake) = queue {
         let mut cake = cake.clone();
         cake.ingress |= is_ingress;
-        if cake.rate == MaximumRate::Unlimited {
-            cake.rate = MaximumRate::Rate(rate);
-        }
+        cake.rate = MaximumRate::Rate(rate);
         if cake.framing == cake::Config::default().framing {
             cake.framing = framing.clone();
         }
@@ -204,14 +216,18 @@ fn give_home(raw: &mut Raw, line: &str) {
 }
 
 /// Adds the program that sets the rates, on a host of its own behind the router's queues.
-fn add_autorate(raw: &mut Raw, config: Config, line: &str) -> Result<(), ScenarioError> {
+fn add_autorate(
+    raw: &mut Raw,
+    application: ApplicationConfig,
+    line: &str,
+) -> Result<(), ScenarioError> {
     if raw.flow.contains_key(AUTORATE) {
         let path = format!("flow.{AUTORATE}");
         let why = "router.autorate has a flow of this name; expected another name";
         return Err(ScenarioError::invalid(path, why));
     }
     let host = add_host(raw, AUTORATE, line);
-    let flow = Flow::new(ApplicationConfig::Autorate(config), host);
+    let flow = Flow::new(application, host);
     raw.flow.insert(AUTORATE.to_owned(), flow);
     Ok(())
 }
@@ -367,6 +383,94 @@ mod tests {
             error.contains("expected a plain link of the scenario, not \"router\""),
             "{error}"
         );
+    }
+
+    #[track_caller]
+    fn check_refused(overrides: &[(&str, &str)], expected: &str) {
+        let error = read(LINE, overrides).expect_err("it makes no sense");
+        assert!(error.starts_with(expected), "{error}");
+    }
+
+    #[test]
+    fn bounds_of_autorate_are_rates_around_that_of_the_router() {
+        let at = |key: &str, value: &str, expected: &str| {
+            check_refused(&[(&format!("router.autorate.{key}"), value)], expected);
+        };
+        for key in ["minimum", "maximum"] {
+            let expected = format!(
+                "router.autorate.{key}: expected a share of the line's rate, or a rate, found \
+                 \"unlimited\""
+            );
+            at(key, "unlimited", &expected);
+        }
+        at(
+            "minimum",
+            "96 %",
+            "router.autorate.minimum: 4.8 Mbit/s is above 4.75 Mbit/s, the router's own rate",
+        );
+        at(
+            "maximum",
+            "94 %",
+            "router.autorate.maximum: 4.7 Mbit/s is below 4.75 Mbit/s, the router's own rate",
+        );
+        at(
+            "minimum",
+            "100 bit/s",
+            "router.autorate.minimum: expected at least 1 kbit/s, found 100 bit/s",
+        );
+        at(
+            "threshold",
+            "0 ms",
+            "router.autorate.threshold: expected a time of 1 ns to 10 s",
+        );
+        // Of the default too: 25 % of the line's rate.
+        check_refused(
+            &[("router.rate", "20 %"), ("router.autorate", "true")],
+            "router.autorate.minimum: 1.25 Mbit/s is above 1 Mbit/s",
+        );
+        for equal in [
+            ("router.autorate.minimum", "95 %"),
+            ("router.autorate.maximum", "95 %"),
+        ] {
+            read(LINE, &[equal]).expect("it makes sense");
+        }
+    }
+
+    #[test]
+    fn a_rate_of_cake_beside_that_of_the_router_is_refused() {
+        let rate = ("router.queue.cake.rate", "2 Mbit/s");
+        let expected = "router.queue.cake.rate: a router has one rate; expected it in router.rate";
+        check_refused(&[rate], expected);
+        check_refused(&[rate, ("router.autorate", "true")], expected);
+        check_refused(&[rate, ("router.rate", "unlimited")], expected);
+    }
+
+    #[test]
+    fn a_slip_has_a_suggestion() {
+        for (path, value, meant) in [
+            ("router", "on", "\"cake\""),
+            ("router", "yes", "\"cake\""),
+            ("router", "true", "\"cake\""),
+            ("router", "no", "\"off\""),
+            ("router", "false", "\"off\""),
+            ("router.autorate", "yes", "true"),
+            ("router.autorate", "on", "true"),
+            ("router.autorate", "1", "true"),
+            ("router.autorate", "off", "false"),
+            ("router.rate", "95", "\"95 %\""),
+            ("router.rate", "0.95", "\"95 %\""),
+            ("router.up", "105", "\"105 %\""),
+            ("router.autorate.minimum", "0.3", "\"30 %\""),
+        ] {
+            let error = read(LINE, &[(path, value)]).expect_err("it makes no sense");
+            let is_meant = error.contains(&format!("; did you mean {meant}?"));
+            assert!(
+                is_meant && error.starts_with(&format!("{path}: expected ")),
+                "{error}"
+            );
+        }
+        let error = read(LINE, &[("router.rate", "2000")]).expect_err("it makes no sense");
+        assert!(!error.contains("did you mean"), "{error}");
     }
 
     #[test]

@@ -241,6 +241,13 @@ impl Downstream {
         self.idle_queues.visit(&self.flows, row, is_at_rest, visit);
     }
 
+    /// Reports what the tins of each queue have done until now.
+    pub fn report_tins(&mut self, recorder: &mut Recorder) {
+        for flow in &mut self.flows {
+            flow.queue.report_tins(recorder);
+        }
+    }
+
     /// Calls `visit` with one of the queues that share the channel, and the use of the channel
     /// until `now`.
     pub fn visit_channel(&self, now: Instant, visit: &mut dyn FnMut(QueueId, ChannelUse)) {
