@@ -175,3 +175,82 @@ def test_a_sweep_executes_what_its_file_names_only_where_that_is_allowed(folder:
         headend.sweep("sweep.toml")
     result = headend.sweep("sweep.toml", allow_files=["my_law.py"])
     assert not result.failures
+
+
+@pytest.mark.parametrize("code", ["law.py:Law", "x:Law", "law"])
+def test_text_within_a_scenario_is_refused_whatever_its_name(
+    folder: Path, code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = json.dumps(NOISY)
+    queue = f'{{ custom = {{ code = "{code}", text = {text} }} }}'
+    (folder / "scenario.toml").write_text(SCENARIO.replace('"CODE"', queue))
+    with pytest.raises(InputError, match=r"a file holds code"):
+        headend.run("scenario.toml")
+    # A code that a person names has its own text, not that of the scenario.
+    if code != "law.py:Law":
+        headend.run("scenario.toml", set={"queue.custom.code": "my_law.py:Law"})
+    assert "executed" not in capsys.readouterr().out
+
+
+def test_a_folder_that_may_be_read_is_not_executed(folder: Path) -> None:
+    (folder / "scenario.toml").write_text(SCENARIO.replace("CODE", "my_law.py:Law"))
+    with pytest.raises(InputError, match=r"executed with your rights"):
+        headend.run("scenario.toml", allow_files=[folder])
+
+
+def test_senders_of_a_file_of_tiers_are_not_executed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "evil.py").write_text(
+        "from headend import CongestionControl\nprint('executed')\n\n\n"
+        "class Control(CongestionControl):\n    pass\n"
+    )
+    (folder / "tiers.toml").write_text(
+        'senders = "evil.py:Control"\nseeds = 1\n[[tier]]\nupstream = "5 Mbit/s"\n'
+    )
+    with pytest.raises(InputError, match=r"executed with your rights"):
+        headend.recommend("tiers.toml", seeds=1)
+    assert "executed" not in capsys.readouterr().out
+
+
+def test_nothing_of_a_module_is_carried_from_one_run_to_another(folder: Path) -> None:
+    (folder / "counting.py").write_text(
+        "from headend import ControlLaw\n\nSEEN = []\n\n\nclass Law(ControlLaw):\n"
+        "    def enqueue(self, packet, backlog, line):\n"
+        "        SEEN.append(packet.size)\n"
+        "        (backlog.discard if len(SEEN) < 50 else backlog.push)(packet)\n"
+    )
+    first, second = run("counting.py:Law"), run("counting.py:Law")
+    assert first.queues.equals(second.queues)
+    assert first.queues["discarded_congested"].sum() >= 0
+
+
+def test_a_periodic_law_runs_on_a_plain_link_that_is_idle_at_first(folder: Path) -> None:
+    (folder / "periodic.py").write_text(
+        "from headend import ControlLaw\n\n\nclass Law(ControlLaw):\n"
+        "    next_update = 10_000_000\n    updates = 0\n\n"
+        "    def enqueue(self, packet, backlog, line):\n        backlog.push(packet)\n\n"
+        "    def update(self, backlog, line):\n"
+        "        self.updates += 1\n        self.next_update = line.now + 10_000_000\n\n"
+        "    def internals(self):\n        return {'average_packets': self.updates}\n"
+    )
+    (folder / "scenario.toml").write_text(
+        SCENARIO.replace("CODE", "drop_tail").replace(
+            'application = "ping"', 'application = "ping"\nstart = "200 ms"'
+        )
+    )
+    result = headend.run("scenario.toml", set={"queue": "periodic.py:Law"})
+    assert result.tables["queue_series"]["average_packets"].max() > 10
+
+
+def test_a_control_without_a_method_for_its_timer_has_none(folder: Path) -> None:
+    (folder / "timer.py").write_text(
+        "from headend import CongestionControl\n\n\nclass Control(CongestionControl):\n"
+        "    next_timer = 1\n"
+    )
+    result = headend.run(
+        "upload-and-call",
+        set={"tcp.congestion": "timer.py:Control", "duration": "11 s"},
+        report=False,
+    )
+    assert not result.is_partial

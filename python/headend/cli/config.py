@@ -394,7 +394,9 @@ def write_from(
     target = _take_target(output, force=force, as_json=as_json)
     key = _read_secret(secret, secret_file, (scenario,))
     announce_reading(scenario)
-    text = read_scenario(scenario, FileAccess(allowed=read_allowed(allow_files)))
+    text = read_scenario(
+        scenario, FileAccess(allowed=read_allowed(allow_files), person_writes=True)
+    )
     overrides = [parse_override(one) for one in settings]
     loaded = text.allow_named(overrides).load(overrides)
     content, notes = write_for(loaded, modem, key, by_class=by_class)

@@ -192,7 +192,8 @@ page_force_option = click.option(
 allow_option = click.option(
     "--allow-files",
     metavar="PATH",
-    help="Also read traces and captures from this folder or file. Can be given several times.",
+    help="Also read traces and captures from this folder or file. A Python file that is named here"
+    " may be executed. Can be given several times.",
     type=read_path,
     multiple=True,
     shell_complete=complete_folders,

@@ -74,7 +74,6 @@ def _build(name: str, text: str, base: type, parameters: str, given: dict[str, A
     return built, _list_own(cls, base)
 
 
-@functools.cache
 def _list_own(cls: type, base: type) -> list[str]:
     """List the methods of a base that a class has in its own way."""
     return [
@@ -84,23 +83,23 @@ def _list_own(cls: type, base: type) -> list[str]:
     ]
 
 
-@functools.cache
 def _load(name: str, text: str, base: type) -> Any:
-    """Execute a file's text, and give the class."""
+    """Execute a file's text, and give the class.
+
+    It is executed for each object anew, so that nothing of a module is carried from one run to
+    another.
+    """
     file, _, class_name = name.rpartition(":")
     if not text:
         raise InputError(f"{name}: the file is empty")
-    digest = hashlib.sha256(f"{file}\n{text}".encode()).hexdigest()
-    module = types.ModuleType(f"headend_custom_{digest[:16]}")
+    code = _compile(file, text)
+    module = types.ModuleType(f"headend_custom_{_digest(file, text)}")
     module.__file__ = file
     # For annotations, dataclasses and the lines of tracebacks.
     sys.modules[module.__name__] = module
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     try:
-        exec(compile(text, file, "exec"), vars(module))
-    except SyntaxError as error:
-        line = (error.text or "").strip()
-        raise InputError(f"{file}, line {error.lineno}: {error.msg}: {line}") from error
+        exec(code, vars(module))
     except Exception as error:
         raise InputError(describe(name, error)) from error
     found = getattr(module, class_name, None)
@@ -116,3 +115,17 @@ def _load(name: str, text: str, base: type) -> Any:
         raise InputError(f'{name}: "{class_name}" is no class of the kind {kind}')
     end = suggest(class_name, classes) or f"; the file has no class of the kind {kind}"
     raise InputError(f'{name}: no class is called "{class_name}"{end}')
+
+
+@functools.cache
+def _compile(file: str, text: str) -> types.CodeType:
+    try:
+        return compile(text, file, "exec")
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        raise InputError(f"{file}, line {error.lineno}: {error.msg}: {line}") from error
+
+
+@functools.cache
+def _digest(file: str, text: str) -> str:
+    return hashlib.sha256(f"{file}\n{text}".encode()).hexdigest()[:16]

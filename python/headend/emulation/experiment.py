@@ -241,7 +241,7 @@ def plan_emulation(
     allow_files: Sequence[str | Path] = (),
 ) -> Emulation:
     """Check a scenario that is to be emulated."""
-    text = read_scenario(source, FileAccess(allowed=read_allowed(allow_files)))
+    text = read_scenario(source, FileAccess(allowed=read_allowed(allow_files), person_writes=True))
     plan = plan_run(text, overrides, seed=seed, is_emulated=True)
     return Emulation(plan, text, list_hosts(plan.loaded.scenario))
 

@@ -114,7 +114,7 @@ def plan_replay(
                 f"host.{name}.real: expected true, since the recording has packets of {name}; found"
                 " false"
             )
-    access = FileAccess(allowed=read_allowed(allow_files), scenario=path.parent)
+    access = FileAccess(allowed=read_allowed(allow_files), scenario=path.parent, person_writes=True)
     text = Text(path.stem, str(path), json.dumps(about["scenario"]), "json", access)
     chosen = about["seed"] if seed is None else seed
     plan = plan_run(text, overrides, seed=chosen, is_emulated=True)

@@ -351,7 +351,9 @@ def _list_files(tables: Mapping[str, Any]) -> list[str]:
     except _engine.ScenarioError:
         return []
     # Code is executed only where a person names it.
-    return [name for name, _, kind in needed if kind in ("config", "data")]
+    return [
+        name for name, _, kind in needed if kind in ("config", "data") and not name.endswith(".py")
+    ]
 
 
 def _place(value: Any, places: Mapping[str, str]) -> Any:

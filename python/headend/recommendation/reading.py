@@ -37,6 +37,7 @@ from headend.recommendation.request import SEEDS, Request, list_open_uploads
 from headend.recommendation.sender import USUAL, Sender, read_senders
 from headend.recommendation.tier import LINE, Tier
 from headend.recommendation.tiers_file import TiersFile, is_tiers, read_tiers_file
+from headend.scenario.codes import find_file
 from headend.scenario.file_access import read_allowed
 from headend.scenario.library import refuse_standard_input
 from headend.scenario.source import LARGEST_SCENARIO_BYTES, Overrides
@@ -137,6 +138,7 @@ def read_request(
         expect=tuple(expect) or tuple(file.expect.values() if file else ()),
         prefer=options.read("prefer", "--prefer", prefer, read_objective) or "",
         senders=_read_senders(options, senders, people, overrides),
+        codes=_list_codes(senders),
         seeds=options.read("seeds", "--seeds", seeds, _read_seeds) or SEEDS,
         title=file.title if file else "",
         overrides=tuple(overrides),
@@ -294,6 +296,12 @@ def _read_people(
     if found:
         return found
     return make_people() if round_trip is None else make_people(round_trip=round_trip), ()
+
+
+def _list_codes(senders: Sequence[str]) -> frozenset[str]:
+    """List the files of senders that the person who asks has named, and no file of tiers."""
+    named = read_senders(list(senders)) if senders else ()
+    return frozenset(filter(None, (find_file(own.control) for own in named)))
 
 
 def _read_senders(

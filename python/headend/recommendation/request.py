@@ -14,7 +14,6 @@ from headend.recommendation.candidate import OF_MODEM, Candidate, Feature, list_
 from headend.recommendation.people import People, make_people, name_application
 from headend.recommendation.sender import Sender, is_open, read_senders
 from headend.recommendation.tier import LINE, Tier
-from headend.scenario.codes import find_file
 from headend.scenario.file_access import FileAccess
 from headend.scenario.source import Overrides, Text, read_scenario
 
@@ -62,6 +61,8 @@ class Request:
     expect: tuple[str, ...] = ()
     prefer: str = ""
     senders: tuple[Sender, ...] = ()
+    #: Files with the code of senders that a person has named; those of a tiers file are not.
+    codes: frozenset[str] = frozenset()
     seeds: tuple[int, ...] = SEEDS
     title: str = ""
     overrides: Overrides = ()
@@ -110,8 +111,7 @@ class Request:
         """Give the scenario of one setting as text."""
         typed = frozenset(f"{path}={value}" for path, value in self.overrides)
         scenario = self.write_scenario(tier, candidate, sender)
-        codes = frozenset(filter(None, (find_file(own.control) for own in self.senders)))
-        access = FileAccess(typed=typed, allowed=self.allowed, codes=codes)
+        access = FileAccess(typed=typed, allowed=self.allowed, codes=self.codes)
         return read_scenario(scenario, access)
 
     def write_scenario(

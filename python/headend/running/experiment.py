@@ -305,7 +305,8 @@ def _parse_expectations(
 
 def _read(source: Source, allow_files: Sequence[str | Path]) -> Text:
     codes: frozenset[str] | None = None if isinstance(source, Mapping) else frozenset()
-    return read_scenario(source, FileAccess(allowed=read_allowed(allow_files), codes=codes))
+    access = FileAccess(allowed=read_allowed(allow_files), person_writes=True, codes=codes)
+    return read_scenario(source, access)
 
 
 def _find_inner_path(message: str, text: Text, overrides: Overrides) -> str:

@@ -27,8 +27,8 @@ class FileAccess:
     #: Overrides, as ``PATH=VALUE``, by which a person names the file of a modem: each is read
     #: wherever it is, and its path starts where the program runs.
     named: frozenset[str] = frozenset()
-    #: Whether a file writes the overrides that are not typed, and not a person.
-    is_written: bool = False
+    #: Whether a person writes the overrides that are not typed too, and not a file.
+    person_writes: bool = False
     #: Files with code that a person names otherwise; None where a program writes the scenario.
     codes: frozenset[str] | None = frozenset()
 
@@ -53,24 +53,30 @@ class FileAccess:
         return folder / name
 
     def check_code(self, name: str, set_by: str | None, path: Path) -> None:
-        """Refuse code that no person has named: it would be executed with her rights.
+        """Refuse code that no person has named: it would be executed with the user's rights.
 
         Parameters
         ----------
         name
-            The file, as it is named.
+            The file, as it is named; empty for code whose text the scenario holds.
         set_by
             The override that names it, as ``PATH=VALUE``; None where the scenario does.
         path
             Where the code is.
         """
-        is_typed = set_by is not None and (set_by in self.typed or not self.is_written)
-        if is_typed or self.codes is None or name in self.codes:
+        is_typed = set_by is not None and (set_by in self.typed or self.person_writes)
+        if is_typed or self.codes is None or (name and name in self.codes):
             return
-        if not _is_below(path, self.allowed):
+        # A folder may be allowed for its traces alone.
+        if not any(one.is_file() and path.exists() and one.samefile(path) for one in self.allowed):
+            what = f"names the code {name}" if name else "holds code"
+            how = (
+                f"--allow-files {path} lets it be executed (from Python, allow_files)"
+                if path.is_file()
+                else "save it as a file, and name that with --allow-files"
+            )
             raise InputError(
-                f"a file names the code {name}, which would be executed with your rights; read it,"
-                f" and then --allow-files {path} lets it be executed (from Python, allow_files)"
+                f"a file {what}, which would be executed with your rights; read it, and then {how}"
             )
 
     def check(self, path: Path, folder: Path) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from headend.errors import (
     InputError,
     find_reordered,
+    naming,
     refuse_argument,
     refuse_unwritable,
 )
@@ -154,7 +155,8 @@ class Text:
         found: dict[str, Path] = {}
         for name, set_by, kind in needed:
             if kind == "embedded_code":
-                self.access.check_code(name, set_by, Path(self.shown_as))
+                with naming(self.shown_as):
+                    self.access.check_code("", set_by, Path(self.shown_as))
                 continue
             what = f"file besides {', '.join(files)}" if files else "file"
             left = LARGEST_FILE_BYTES - sum(map(len, files.values()))
@@ -162,17 +164,20 @@ class Text:
                 what, left = "configuration file", min(left, LARGEST_MODEM_FILE_BYTES)
             try:
                 path = self.access.locate(name, set_by)
-                if kind == "code":
-                    self.access.check_code(name, set_by, path)
                 if found.setdefault(name, path) != path:
                     raise InputError(
                         f"two files have this name, {found[name]} and {path}; write ./{name} for"
                         " one of them"
                     )
-                files[name] = read_bytes(path, left, what)
+                content = read_bytes(path, left, what)
             except InputError as error:
                 files.pop(name, None)
                 missing.setdefault(name, str(error))
+                continue
+            if kind == "code":
+                with naming(self.shown_as):
+                    self.access.check_code(name, set_by, path)
+            files[name] = content
         return files, missing
 
     def _check_alias(self, overrides: Overrides) -> None:

@@ -90,7 +90,7 @@ class Study:
     @property
     def access(self) -> FileAccess:
         """From where its points read files: all that it names and sets is of its own folder."""
-        return FileAccess(self.folder, self.folder, allowed=self.allowed, is_written=True)
+        return FileAccess(self.folder, self.folder, allowed=self.allowed)
 
     @property
     def seeds(self) -> tuple[int, ...]:

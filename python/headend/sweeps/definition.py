@@ -78,7 +78,7 @@ class Sweep:
             typed=frozenset(f"{path}={value}" for path, value in self.design.added),
             allowed=self.allowed,
             named=find_named(self.design.added),
-            is_written=self.file is not None,
+            person_writes=self.file is None,
         )
 
     @property

@@ -40,6 +40,9 @@ impl Provider for Controls {
 
     fn counts_marks(&self, code: Code<'_>) -> bool {
         Python::attach(|py| {
+            if super::check_name(code).is_err() {
+                return false;
+            }
             let ask = || -> PyResult<bool> {
                 let loading = py.import("headend.custom.loading")?;
                 loading
@@ -288,22 +291,39 @@ impl Control {
                 "pacing_rate: expected more than 0 bit/s, or None, found 0",
             ));
         }
-        let next: Option<u64> = read(object, "next_timer", "a time in whole ns or None")?;
-        if next.is_some_and(|next| next <= now.as_nanos() && now > Instant::ZERO) {
-            return Err(PyValueError::new_err(format!(
-                "next_timer: expected a time after now, {} ns, found {}",
-                now.as_nanos(),
-                next.unwrap_or_default()
-            )));
-        }
+        let next = self.read_next_timer(object, now)?;
         self.ssthresh = read(object, "ssthresh", "whole bytes or None")?;
         self.stance = Stance {
             cwnd,
             pacing_rate: rate.map(Rate),
             send_quantum: read(object, "send_quantum", "whole bytes")?,
-            next_timer: next.map(Instant::from_nanos),
+            next_timer: next,
         };
         Ok(())
+    }
+
+    /// When the timer is due. A time that has passed is refused, unless it was set before and the
+    /// timer is still to be called.
+    fn read_next_timer(
+        &self,
+        object: &Bound<'_, PyAny>,
+        now: Instant,
+    ) -> PyResult<Option<Instant>> {
+        if self.on_timer.is_none() {
+            return Ok(None);
+        }
+        let next: Option<u64> = read(object, "next_timer", "a time in whole ns or None")?;
+        let next = next.map(Instant::from_nanos);
+        match next {
+            Some(at) if at <= now && next != self.stance.next_timer => {
+                Err(PyValueError::new_err(format!(
+                    "next_timer: expected a time after now, {} ns, found {}",
+                    now.as_nanos(),
+                    at.as_nanos()
+                )))
+            }
+            _ => Ok(next),
+        }
     }
 
     /// Calls a method, if the class has it, and reads what the control wants then.
@@ -360,7 +380,7 @@ impl CongestionControl for Control {
 
     fn on_sent(&mut self, now: Instant, bytes: u64, in_flight: u64) {
         let args = (now.as_nanos(), bytes, in_flight);
-        self.call(|own| &own.on_sent, None, |py| args.into_pyobject(py));
+        self.call(|own| &own.on_sent, Some(now), |py| args.into_pyobject(py));
     }
 
     fn on_ack(&mut self, ack: &EngineSample) {
@@ -405,6 +425,7 @@ impl CongestionControl for Control {
     }
 
     fn on_timer(&mut self, now: Instant) {
+        self.stance.next_timer = None;
         self.call(
             |own| &own.on_timer,
             Some(now),

@@ -336,6 +336,13 @@ impl Law {
         }
     }
 
+    /// Makes an update that is due: a link may call a queue that was empty before it does so.
+    fn catch_up(&mut self, backlog: &EngineBacklog, line: &LineView<'_>, cx: &mut Context<'_>) {
+        if self.next_update.is_some_and(|due| due <= cx.now) {
+            self.update(backlog, line, cx);
+        }
+    }
+
     fn fail(&mut self, py: Python<'_>, error: &PyErr) {
         if !self.has_failed {
             self.custom.fail(py, error);
@@ -441,6 +448,7 @@ impl Aqm for Law {
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) {
+        self.catch_up(backlog, line, cx);
         if self.has_failed {
             backlog.push(packet, line, cx);
             return;
@@ -478,6 +486,7 @@ impl Aqm for Law {
         line: &LineView<'_>,
         cx: &mut Context<'_>,
     ) -> Option<EnginePacket> {
+        self.catch_up(backlog, line, cx);
         if self.has_failed || self.dequeue.is_none() {
             return backlog.pop(line);
         }

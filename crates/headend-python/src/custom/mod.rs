@@ -25,6 +25,17 @@ pub(crate) fn provide() {
     headend::congestion::custom::provide(Box::new(control::Controls));
 }
 
+/// Refuses a name that is of no file: a scenario could give a text to it that nobody has named.
+fn check_name(code: Code<'_>) -> Result<(), String> {
+    if custom::file_of(code.name).is_some() {
+        return Ok(());
+    }
+    Err(format!(
+        "code: expected a file and a class in it, such as \"my_law.py:MyLaw\", found \"{}\"",
+        code.name
+    ))
+}
+
 /// An object of a class in Python, and the methods that the class has of its own.
 #[derive(Debug)]
 struct Custom {
@@ -42,6 +53,7 @@ impl Custom {
         code: Code<'_>,
         further: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyTuple>>,
     ) -> Result<Self, String> {
+        check_name(code)?;
         let build = || -> PyResult<(Py<PyAny>, Vec<String>)> {
             let parameters = serde_json::to_string(code.parameters).expect("it is plain JSON");
             let function = py.import("headend.custom.loading")?.getattr(function)?;

@@ -44,20 +44,27 @@ impl Document {
     }
 
     pub(super) fn find_codes(&self) -> Vec<(String, String)> {
-        self.list(false)
-    }
-
-    /// The keys that name a file with code whose text is in the document, each with the file.
-    pub(in crate::scenario) fn embedded_codes(&self) -> Vec<(String, String)> {
-        self.list(true)
-    }
-
-    fn list(&self, has_text: bool) -> Vec<(String, String)> {
         let mut codes = Vec::new();
-        visit(&self.tree, "", &mut |path, table| {
+        visit(&mut self.tree.clone(), "", &mut |path, table| {
             let file = table.get("code").and_then(Value::as_str).and_then(file_of);
-            if let Some(file) = file.filter(|_| table.contains_key("text") == has_text) {
+            if let Some(file) = file.filter(|_| !table.contains_key("text")) {
                 codes.push((format!("{path}.code"), file.to_owned()));
+            }
+        });
+        codes
+    }
+
+    /// The keys with the text of a code, each with the code's name. Whatever the name, a text is
+    /// one that could be executed.
+    pub(in crate::scenario) fn embedded_codes(&self) -> Vec<(String, String)> {
+        let mut codes = Vec::new();
+        visit(&mut self.tree.clone(), "", &mut |path, table| {
+            if table.contains_key("text") {
+                let name = table
+                    .get("code")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default();
+                codes.push((format!("{path}.text"), name.to_owned()));
             }
         });
         codes
@@ -68,6 +75,7 @@ impl Document {
         &mut self,
         files: &BTreeMap<String, Vec<u8>>,
     ) -> Result<(), ScenarioError> {
+        let mut texts = BTreeMap::new();
         for (path, file) in std::mem::take(&mut self.codes) {
             let refuse = |error| self.locate(error);
             let bytes = find_file(&path, &file, files).map_err(refuse)?;
@@ -75,12 +83,13 @@ impl Document {
                 let why = format!("the file \"{file}\" is no text in UTF-8");
                 refuse(ScenarioError::invalid(path.as_str(), why))
             })?;
-            let pointer = format!("/{}", path.replace('.', "/"));
-            let table = pointer.rsplit_once('/').map_or("", |(table, _)| table);
-            let table = self.tree.pointer_mut(table).and_then(Value::as_object_mut);
-            let table = table.expect("the path is of a key in a table");
-            table.insert("text".to_owned(), Value::String(text.to_owned()));
+            texts.insert(path, Value::String(text.to_owned()));
         }
+        visit(&mut self.tree, "", &mut |path, table| {
+            if let Some(text) = texts.remove(&format!("{path}.code")) {
+                table.insert("text".to_owned(), text);
+            }
+        });
         Ok(())
     }
 }
@@ -121,12 +130,16 @@ fn expand(value: &mut Value, path: &str, moved: &mut impl FnMut(&str, &str)) {
 }
 
 /// Visits the tables of all custom code below the value at `path`.
-fn visit(value: &Value, path: &str, each: &mut impl FnMut(&str, &Map<String, Value>)) {
-    for (name, entry) in value.as_object().into_iter().flatten() {
+fn visit(value: &mut Value, path: &str, each: &mut impl FnMut(&str, &mut Map<String, Value>)) {
+    for (name, entry) in value.as_object_mut().into_iter().flatten() {
         let mut below = path.to_owned();
         push_key(&mut below, name);
-        match entry.as_object() {
-            Some(table) if name == KIND && table.contains_key("code") => each(&below, table),
+        match entry.as_object_mut() {
+            Some(table)
+                if name == KIND && ["code", "text"].iter().any(|key| table.contains_key(*key)) =>
+            {
+                each(&below, table);
+            }
             _ => visit(entry, &below, each),
         }
     }
