@@ -19,7 +19,7 @@ from headend.evaluation.criterion import (
     Criterion,
     Whose,
     divide,
-    measure_lopsidedness,
+    min_max_ratio,
     take,
 )
 from headend.evaluation.family import FAMILIES
@@ -128,8 +128,18 @@ def test_bounds_are_written_as_they_are_meant() -> None:
 def test_readers_give_nothing_of_what_is_not_there() -> None:
     assert divide("a", "b")({"a": 1.0}) is None
     assert divide("a", "b")({"a": 1.0, "b": 0.0}) is None
-    assert measure_lopsidedness("a", "b")({"a": 1.0, "b": 0.0}) is None
-    assert measure_lopsidedness("a", "b")({"a": 1.0}) is None
+    assert min_max_ratio("a", "b")({"a": 0.0, "b": 0.0}) is None
+    assert min_max_ratio("a", "b")({"a": 1.0}) is None
+
+
+def test_a_flow_that_gets_nothing_fails_the_test_of_fairness() -> None:
+    (case,) = (own for own in FAMILIES["queue"].cases if own.id == "round-trips")
+    (criterion,) = case.criteria
+    own = criterion.read({"first": 5e6, "second": 0.0})
+    bound = criterion.bound.find(criterion.read({"first": 6e6, "second": 4e6}), at_most=False)
+    assert own == 0.0
+    assert bound == pytest.approx(0.6)
+    assert not criterion.at_most
 
 
 def test_what_is_asked_is_read_back_from_a_manifest() -> None:
