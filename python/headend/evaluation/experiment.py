@@ -130,7 +130,7 @@ def run_request(
     allow_files: Sequence[str | Path] = (),
     memory: str | int | None = None,
 ) -> Evaluation:
-    """Run what is asked, or what is missing of it, with the options of `evaluate`."""
+    """Run what is requested, or what is missing of it, with the options of `evaluate`."""
     folder = None if out is None else take_path(out, "out")
     allowed = read_allowed(allow_files)
     check_names(request, allowed)

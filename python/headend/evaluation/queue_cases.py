@@ -286,6 +286,7 @@ CASES = (
                 _compare_losses,
                 False,
                 Bound(Whose.OURS, 0.5),
+                needs="large_lost",
                 absent="No large packet was lost.",
             ),
         ),

@@ -1,4 +1,4 @@
-"""What is asked: which names, by which document, over which conditions and seeds."""
+"""A request: which names, by which document, over which conditions and seeds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked.
+    """What is run and judged.
 
     Parameters
     ----------
