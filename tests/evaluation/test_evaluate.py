@@ -55,6 +55,7 @@ def test_the_page_says_verdict_number_bound_whose_and_the_baseline(result: Evalu
     page = page.replace("\N{NO-BREAK SPACE}", " ").replace("&#39;", "'")
     worst = list_misses(result.findings, ["codel"])[0].worst
     assert worst
+    assert worst.own
     assert worst.baseline
     for told in (
         "How does codel fare in the tests of RFC 7928?",

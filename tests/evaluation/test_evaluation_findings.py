@@ -23,7 +23,7 @@ from headend.evaluation.criterion import (
     take,
 )
 from headend.evaluation.family import FAMILIES
-from headend.evaluation.findings import Findings
+from headend.evaluation.findings import Finding, Findings
 from headend.evaluation.request import (
     FACTORS,
     Request,
@@ -162,24 +162,44 @@ def test_readers_give_nothing_of_what_is_not_there() -> None:
     assert min_max_ratio("a", "b")({"a": 1.0}) is None
 
 
-def test_a_flow_that_gets_nothing_fails_the_test_of_fairness() -> None:
-    case = FAMILIES["queue"].find_case("round-trips")
-    (criterion,) = case.criteria
-    request = make_request(FAMILIES["queue"], ["a"], sections=["round-trips"], quick=True)
-    spots = Findings(request, pl.DataFrame()).list_spots(case)
+def judge_case(
+    case: str, criterion: str, own: Mapping[str, float], base: Mapping[str, float]
+) -> list[Finding]:
+    """Judge a criterion of RFC 7928's with the same values in all runs of ``a``, and of drop-tail.
+
+    The values are by what they are called in the case.
+    """
+    request = make_request(FAMILIES["queue"], ["a"], sections=[case], quick=True)
+    found = FAMILIES["queue"].find_case(case)
     rows = [
         {
-            **dict(zip(FACTORS, (case.id, spot.variant, *spot.place.labels, name), strict=True)),
+            **dict(zip(FACTORS, (case, spot.variant, *spot.place.labels, who), strict=True)),
             "seed": seed, "measure": measure, "value": value, "error": None,
         }
-        for spot in spots
-        for name, second in (("a", 0.0), ("drop_tail", 4e6))
+        for spot in Findings(request, pl.DataFrame()).list_spots(found)
+        for who, values in (("a", own), ("drop_tail", base))
         for seed in request.seeds
-        for measure, value in (("first", 6e6), ("second", second))
+        for measure, value in values.items()
     ]  # fmt: skip
-    table = pl.DataFrame(rows, schema_overrides={"error": pl.String})
-    verdict = Findings(request, table).find("a", case, criterion)
-    assert [own.standing for own in verdict.findings] == [Feasibility.FAILS] * len(spots)
+    findings = Findings(request, pl.DataFrame(rows, schema_overrides={"error": pl.String}))
+    (one,) = (one for one in found.criteria if one.id == criterion)
+    verdict = findings.find("a", found, one)
+    assert len(verdict.findings) == len(found.variants)
+    return list(verdict.findings)
+
+
+def test_a_flow_that_gets_nothing_fails_the_test_of_fairness() -> None:
+    base = {"first": 6e6, "second": 4e6}
+    for finding in judge_case("round-trips", "fairness", {**base, "second": 0.0}, base):
+        assert finding.standing is Feasibility.FAILS
+        assert finding.limit == pytest.approx(0.6)
+
+
+def test_files_that_never_finish_are_undecided_and_do_not_vanish() -> None:
+    base = {"goodput": 6e6, "completion": 1e9}
+    for finding in judge_case("short", "completion", {"goodput": 6e6}, base):
+        assert finding.standing is Feasibility.UNDECIDED
+        assert finding.missing == "3 of 3 runs of a gave no number"
 
 
 def test_a_request_is_read_back_from_a_manifest() -> None:
