@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,7 @@ def test_the_page_says_verdict_number_bound_whose_and_the_baseline(result: Evalu
     page = page.replace("\N{NO-BREAK SPACE}", " ").replace("&#39;", "'")
     worst = list_misses(result.findings, ["codel"])[0].worst
     assert worst
+    assert worst.own
     assert worst.baseline
     for told in (
         "How does codel fare in the tests of RFC 7928?",
@@ -175,6 +177,73 @@ def test_the_command_prints_the_answer_and_ends_with_one(tmp_path: Path) -> None
     # Nobody is evaluated who stands beside.
     done = call("queue", "drop_tail", *QUICK, "--out", str(tmp_path / "base"))
     assert done.exit_code == 0, done.output
+
+
+LAW = """\
+from headend import ControlLaw
+
+
+class Crash(ControlLaw):
+    def enqueue(self, packet, backlog, line):
+        if line.rate > 20_000_000:
+            raise ValueError("too fast")
+        backlog.push(packet)
+
+
+class Lossy(ControlLaw):
+    arrived = 0
+
+    def enqueue(self, packet, backlog, line):
+        self.arrived += 1
+        if self.arrived % 10:
+            backlog.push(packet)
+        else:
+            backlog.discard(packet)
+"""
+
+
+@pytest.fixture
+def law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Write two laws to a file; one raises above 20 Mbit/s, one drops each tenth packet."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "law.py").write_text(LAW)
+    return "law.py"
+
+
+def test_runs_that_fail_leave_criteria_undecided_and_everything_says_so(
+    law: str, tmp_path: Path
+) -> None:
+    words = ("--section", "5.1.1", "--rate", "10 Mbit/s, 50 Mbit/s", "--rtt", "20 ms")
+    files = ["--junit", "j.xml", "--latex", "t.tex", "--csv", "csv", "--out", "out"]
+    done = call("queue", f"{law}:Crash", *words, "--buffer", "1", "--seeds", "2", *files)
+    assert done.exit_code == 1, done.output
+    told = " ".join(done.stdout.split())
+    reason = "2 of 2 runs of law.py:Crash failed"
+    assert "law.py:Crash: 0 of 2 criteria hold, 2 are undecided." in told
+    assert f"2 of 2 criteria of law.py:Crash lack runs: {reason}, in TCP-friendly sender" in told
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    suites = ElementTree.parse(tmp_path / "j.xml").getroot()
+    assert suites.get("skipped") == suites.get("tests") == "2"
+    assert page.replace("\N{NO-BREAK SPACE}", " ").count(reason) > 2
+    assert all(reason in str(own.get("message")) for own in suites.iter("skipped"))
+    assert (tmp_path / "t.tex").read_text().count(reason) == 2
+    rows = pl.read_csv(tmp_path / "csv" / "verdicts.csv").sort("rate", "criterion")
+    assert rows.select("rate", "standing", "missing", "seeds").rows() == [
+        *[("10 Mbit/s", "holds", None, 2)] * 2, *[("50 Mbit/s", "undecided", reason, 0)] * 2
+    ]  # fmt: skip
+
+
+def test_the_worst_condition_of_a_law_is_run_as_the_page_says(law: str, tmp_path: Path) -> None:
+    found = headend.evaluate(
+        "queue", f"{law}:Lossy", sections=["5.1.1"], quick=True, seeds=2, out=tmp_path / "out"
+    )
+    assert found.is_missed
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    (told,) = re.findall("<code>headend (run .*?)</code>", page.replace("\N{NO-BREAK SPACE}", " "))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path / "out")
+        ran = CliRunner().invoke(app, [*told.split(), "--out", str(tmp_path / "ran")])
+    assert ran.exit_code == 0, ran.output
 
 
 def test_json_is_one_document(tmp_path: Path) -> None:

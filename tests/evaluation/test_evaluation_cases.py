@@ -106,7 +106,7 @@ def test_every_queue_that_has_a_limit_gets_the_buffer_of_the_place() -> None:
     [
         ('{codel={target="15 ms"}}', "125000 B"),
         ('{codel={limit="9 kB"}}', None),
-        ("my_law.py:MyLaw", None),
+        ("my_law.py:MyLaw", "125000 B"),
     ],
 )
 def test_a_name_is_passed_on_as_it_was_typed(name: str, expected: str | None) -> None:
@@ -116,4 +116,4 @@ def test_a_name_is_passed_on_as_it_was_typed(name: str, expected: str | None) ->
     assert written[path] == name
     limits = {own for key, own in written.items() if re.search(r"\.limit$", key)}
     assert limits == ({expected} if expected else set())
-    assert split_name(name)[0] in ("codel", "my_law.py:MyLaw")
+    assert split_name(name)[0] in ("codel", "custom")

@@ -19,12 +19,18 @@ from headend.evaluation.criterion import (
     Criterion,
     Whose,
     divide,
-    measure_lopsidedness,
+    min_max_ratio,
     take,
 )
 from headend.evaluation.family import FAMILIES
-from headend.evaluation.findings import Findings
-from headend.evaluation.request import Request, choose_cases, make_request, read_quantities
+from headend.evaluation.findings import Finding, Findings
+from headend.evaluation.request import (
+    FACTORS,
+    Request,
+    choose_cases,
+    make_request,
+    read_quantities,
+)
 from headend.evaluation.tables import describe_miss, list_misses, list_rows, tabulate_case
 
 
@@ -33,10 +39,13 @@ def make_findings(
 ) -> Findings:
     """Make findings of one case: numbers ``x`` and ``y`` by name, variant and seed."""
     variants = tuple(next(iter(numbers.values())))
-    case = Case("toy", "1.2", "Toy", "A toy.", lambda place, variant: {}, {}, (criterion,),
+    case = Case("toy", "1.2", "Toy", "A toy.", lambda place, variant: {},
+                {"x": "x", "marked": "marked"}, (criterion,),
                 variants=variants, extent=Extent.ONE)  # fmt: skip
     family = replace(FAMILIES["queue"], cases=(case,), curves=(), trades=())
-    request = make_request(family, [own for own in numbers if own != "drop_tail"], quick=True)
+    seeds = range(1, 1 + max(len(own) for by in numbers.values() for own in by.values()))
+    names = [own for own in numbers if own != "drop_tail"]
+    request = make_request(family, names, seeds=list(seeds), quick=True)
     place = request.list_places(Extent.ONE)[0]
     rows: list[dict[str, Any]] = [
         {
@@ -85,12 +94,32 @@ def test_a_multiple_is_held_against_the_baseline_of_the_same_seed() -> None:
     assert baseline.standing is Feasibility.MISSING
 
 
-def test_a_multiple_without_a_baseline_is_not_judged() -> None:
-    nan = math.nan
+@pytest.mark.parametrize("name", ["a", "drop_tail"])
+def test_a_run_without_a_number_leaves_a_criterion_undecided(name: str) -> None:
+    numbers = {"a": [1.0, 1.0, 1.0], "drop_tail": [2.0, 2.0, 2.0]}
+    numbers[name][1] = math.nan
     found = make_findings(
-        make_criterion(factor=1.0), {"a": {"": [1.0, 1.0]}, "drop_tail": {"": [nan, nan]}}
+        make_criterion(factor=1.0), {own: {"": values} for own, values in numbers.items()}
     )
-    assert found.verdicts[0].standing is Feasibility.MISSING
+    (finding,) = found.verdicts[0].findings
+    assert finding.standing is Feasibility.UNDECIDED
+    assert finding.missing == f"1 of 3 runs of {name} did not finish"
+    (row,) = list_rows(found)
+    assert row["missing"] == finding.missing
+
+
+def test_a_bound_of_its_own_needs_no_baseline() -> None:
+    numbers = {"a": {"": [1.0] * 3}, "drop_tail": {"": [math.nan] * 3}}
+    verdict, baseline = make_findings(make_criterion(value=2.0), numbers).verdicts
+    assert verdict.standing is Feasibility.HOLDS
+    assert baseline.standing is Feasibility.UNDECIDED
+    assert baseline.worst
+    assert baseline.worst.own is None
+
+
+def test_what_no_run_of_a_variant_keeps_does_not_apply_there() -> None:
+    criterion = replace(make_criterion(value=2.0), read=take("other"))
+    assert make_findings(criterion, {"a": {"": [1.0] * 3}}).verdicts[0].findings == ()
 
 
 def test_one_condition_that_fails_is_enough_and_the_worst_is_told() -> None:
@@ -101,13 +130,14 @@ def test_one_condition_that_fails_is_enough_and_the_worst_is_told() -> None:
     assert [own.spot.variant for own in verdict.findings] == ["worse", "bad", "good"]
     assert verdict.count(Feasibility.FAILS) == 2
     told = describe_miss(found, verdict)
-    assert told == "Toy (§1.2): x is 9 ns, at most 2 ns is asked, at worse"
+    assert told == "Toy (§1.2): x is 9 ns; at most 2 ns is required, at worse"
     assert list_misses(found, ["a"]) == [verdict]
     cell = tabulate_case(found, found.cases[0]).rows[0].cells[1]
     assert cell
     assert (cell.word, cell.text) == ("fails", "9 ns")
     assert "holds in 1, fails in 2 of 3 conditions" in cell.note
-    assert [row["standing"] for row in list_rows(found)] == ["fails", "fails", "holds"]
+    own = [row["standing"] for row in list_rows(found) if row["name"] == "a"]
+    assert own == ["fails", "fails", "holds"]
 
 
 def test_a_run_without_what_a_criterion_needs_is_not_judged_by_it() -> None:
@@ -128,11 +158,51 @@ def test_bounds_are_written_as_they_are_meant() -> None:
 def test_readers_give_nothing_of_what_is_not_there() -> None:
     assert divide("a", "b")({"a": 1.0}) is None
     assert divide("a", "b")({"a": 1.0, "b": 0.0}) is None
-    assert measure_lopsidedness("a", "b")({"a": 1.0, "b": 0.0}) is None
-    assert measure_lopsidedness("a", "b")({"a": 1.0}) is None
+    assert min_max_ratio("a", "b")({"a": 0.0, "b": 0.0}) is None
+    assert min_max_ratio("a", "b")({"a": 1.0}) is None
 
 
-def test_what_is_asked_is_read_back_from_a_manifest() -> None:
+def judge_case(
+    case: str, criterion: str, own: Mapping[str, float], base: Mapping[str, float]
+) -> list[Finding]:
+    """Judge a criterion of RFC 7928's with the same values in all runs of ``a``, and of drop-tail.
+
+    The values are by what they are called in the case.
+    """
+    request = make_request(FAMILIES["queue"], ["a"], sections=[case], quick=True)
+    found = FAMILIES["queue"].find_case(case)
+    rows = [
+        {
+            **dict(zip(FACTORS, (case, spot.variant, *spot.place.labels, who), strict=True)),
+            "seed": seed, "measure": measure, "value": value, "error": None,
+        }
+        for spot in Findings(request, pl.DataFrame()).list_spots(found)
+        for who, values in (("a", own), ("drop_tail", base))
+        for seed in request.seeds
+        for measure, value in values.items()
+    ]  # fmt: skip
+    findings = Findings(request, pl.DataFrame(rows, schema_overrides={"error": pl.String}))
+    (one,) = (one for one in found.criteria if one.id == criterion)
+    verdict = findings.find("a", found, one)
+    assert len(verdict.findings) == len(found.variants)
+    return list(verdict.findings)
+
+
+def test_a_flow_that_gets_nothing_fails_the_test_of_fairness() -> None:
+    base = {"first": 6e6, "second": 4e6}
+    for finding in judge_case("round-trips", "fairness", {**base, "second": 0.0}, base):
+        assert finding.standing is Feasibility.FAILS
+        assert finding.limit == pytest.approx(0.6)
+
+
+def test_files_that_never_finish_are_undecided_and_do_not_vanish() -> None:
+    base = {"goodput": 6e6, "completion": 1e9}
+    for finding in judge_case("short", "completion", {"goodput": 6e6}, base):
+        assert finding.standing is Feasibility.UNDECIDED
+        assert finding.missing == "3 of 3 runs of a gave no number"
+
+
+def test_a_request_is_read_back_from_a_manifest() -> None:
     request = make_request(FAMILIES["sender"], ["bbr"], against=["prague"], sections=["5.1"])
     assert Request.from_dict(request.to_dict(), request.seeds) == request
     assert request.every == ("bbr", "cubic", "reno", "prague")

@@ -148,18 +148,21 @@ def divide(above: str, *below: str) -> Read:
     return read
 
 
-def measure_lopsidedness(first: str, second: str) -> Read:
-    """Read how many times the larger of two values is the smaller one: 1 where they are equal.
+def min_max_ratio(first: str, second: str) -> Read:
+    """Read the smaller of two values over the larger: 1 where they are equal, 0 where one is 0.
+
+    None where one is missing, or both are 0.
 
     Examples
     --------
-    >>> measure_lopsidedness("a", "b")({"a": 2.0, "b": 8.0})
-    4.0
+    >>> min_max_ratio("a", "b")({"a": 2.0, "b": 8.0}), min_max_ratio("a", "b")({"a": 1.0, "b": 0.0})
+    (0.25, 0.0)
     """
 
     def read(values: Values) -> float | None:
-        pair = [values.get(first), values.get(second)]
-        known = [value for value in pair if value is not None]
-        return max(known) / min(known) if len(known) == 2 and min(known) > 0 else None
+        if first not in values or second not in values:
+            return None
+        low, high = sorted((values[first], values[second]))
+        return low / high if high > 0 else None
 
     return read

@@ -130,7 +130,7 @@ def run_request(
     allow_files: Sequence[str | Path] = (),
     memory: str | int | None = None,
 ) -> Evaluation:
-    """Run what is asked, or what is missing of it, with the options of `evaluate`."""
+    """Run what is requested, or what is missing of it, with the options of `evaluate`."""
     folder = None if out is None else take_path(out, "out")
     allowed = read_allowed(allow_files)
     check_names(request, allowed)
@@ -195,7 +195,7 @@ def _prepare(
     """Check all points, and give each with the leading columns of its rows."""
     points: list[tuple[Mapping[str, Any], Job]] = []
     for number, setting in enumerate(request.list_settings(), start=1):
-        text, overrides, kept = _write(request, allowed, setting)
+        text, overrides, kept = _write(allowed, setting)
         for seed in request.seeds:
             labels = zip(FACTORS, setting.labels, strict=True)
             columns = {"setting": number, **dict(labels), "seed": seed}
@@ -203,12 +203,10 @@ def _prepare(
     return points
 
 
-def _write(
-    request: Request, allowed: tuple[Path, ...], setting: Setting
-) -> tuple[Text, Overrides, Kept]:
+def _write(allowed: tuple[Path, ...], setting: Setting) -> tuple[Text, Overrides, Kept]:
     """Give a setting's scenario with its overrides, and what is kept of its runs."""
     case, variant = setting.case, setting.variant
     scenario = case.build(setting.place, variant)
-    overrides = (*write_name(case, variant, scenario, setting.name), *request.overrides)
+    overrides = write_name(case, variant, scenario, setting.name)
     text = read_case(case, variant, setting.place, overrides, allowed)
     return text, overrides, Kept(case.list_measures(variant), case.spans)

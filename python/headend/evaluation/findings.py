@@ -12,7 +12,8 @@ from headend.analysis.estimate import BOUNDS, Estimate, estimate_mean
 from headend.analysis.ranking import Feasibility, judge_estimate
 from headend.evaluation.case import Case, Place
 from headend.evaluation.criterion import Criterion, Read, Values
-from headend.evaluation.request import Request
+from headend.evaluation.request import FACTORS, Request
+from headend.text.wording import write_count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,21 +43,26 @@ class Finding:
     standing
         Whether it holds there.
     own
-        The number over the seeds.
+        The number over the seeds; None where no run gave it.
     baseline
         The baseline's number; None where it was not measured.
     limit
-        The bound, mean over the seeds.
+        The bound, mean over the seeds; None where it needs a baseline that was not measured.
     excess
-        By how much the number is beyond the bound, as a share of the bound; below 0 within it.
+        By how much the number is beyond the bound, as a share of the bound; below 0 within it, and
+        0 where it is not known.
+    missing
+        How many runs lack the number, and why, in a clause; empty where none does. What is left
+        may be the runs that went well, so the criterion is undecided then.
     """
 
     spot: Spot
     standing: Feasibility
-    own: Estimate
+    own: Estimate | None
     baseline: Estimate | None
-    limit: float
+    limit: float | None
     excess: float
+    missing: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,14 @@ class Findings:
         return found  # type: ignore[return-value]
 
     @functools.cached_property
+    def failed(self) -> set[tuple[str, ...]]:
+        """The labels of settings with their seeds, of the runs that failed."""
+        if self.table.is_empty():
+            return set()
+        rows = self.table.filter(self.table["error"].is_not_null())
+        return {(*map(str, row),) for row in rows.select(*FACTORS, "seed").iter_rows()}
+
+    @functools.cached_property
     def cases(self) -> list[Case]:
         """The cases that were run."""
         return [case for case in self.request.family.cases if case.id in self.request.cases]
@@ -172,7 +186,7 @@ class Findings:
     def judge(self, case: Case, criterion: Criterion, name: str) -> Verdict:
         """Judge a criterion for a name at all conditions; a baseline is not held against itself."""
         found = list(self._judge_spots(case, criterion, name))
-        found.sort(key=lambda own: (_ORDER.index(own.standing), -own.excess))
+        found.sort(key=lambda own: (_ORDER.index(own.standing), not own.missing, -own.excess))
         return Verdict(case, criterion, name, tuple(found))
 
     def _judge_spots(self, case: Case, criterion: Criterion, name: str) -> Iterator[Finding]:
@@ -181,18 +195,47 @@ class Findings:
         if is_relative and name == baseline:
             return
         for spot in self.list_spots(case):
+            if not _is_kept(case, spot.variant, criterion):
+                continue
             own = self.read(case, spot, name, criterion.read)
             base = self.read(case, spot, baseline, criterion.read) if baseline else {}
             runs = self.list_runs(case, spot, name)
+            # A run that is not there may have been one that is judged.
+            judged = [
+                seed
+                for seed in self.request.seeds
+                if seed not in runs or criterion.applies(runs[seed])
+            ]
             limits = {
                 seed: limit
-                for seed in own
-                if criterion.applies(runs[seed])
+                for seed in judged
+                if seed in own
                 and (limit := criterion.bound.find(base.get(seed), at_most=criterion.at_most))
                 is not None
             }
-            if limits:
-                yield _judge(criterion, spot, own, base, limits)
+            told = [self._count_missing(case, spot, name, judged, own)]
+            if is_relative:
+                told.append(self._count_missing(case, spot, baseline, judged, base))
+            if judged:
+                missing = "; ".join(filter(None, told))
+                yield _judge(criterion, spot, own, base, limits, missing)
+
+    def _count_missing(
+        self, case: Case, spot: Spot, name: str, seeds: Sequence[int], found: Mapping[int, float]
+    ) -> str:
+        """Say how many runs of some seeds have no number, and why; nothing where all have one."""
+        labels = (case.id, spot.variant, *spot.place.labels, name)
+        runs = self.list_runs(case, spot, name)
+        lacking = [seed for seed in seeds if seed not in found]
+        failed = sum((*labels, str(seed)) in self.failed for seed in lacking)
+        without = sum(seed in runs for seed in lacking)
+        counts = (
+            (failed, "failed"),
+            (without, "gave no number"),
+            (len(lacking) - failed - without, "did not finish"),
+        )
+        of = f"of {write_count(len(self.request.seeds), 'run')} of {name}"
+        return ", ".join(f"{count} {of} {what}" for count, what in counts if count)
 
     def count(self, name: str, cases: Sequence[Case] | None = None) -> dict[Feasibility, int]:
         """Count a name's verdicts by standing, of some cases or of all."""
@@ -210,23 +253,42 @@ def _judge(
     own: dict[int, float],
     base: dict[int, float],
     limits: dict[int, float],
+    missing: str,
 ) -> Finding:
     """Judge what the numbers are beyond the bounds of their seeds: what seeds share cancels."""
+    known = BOUNDS.get(criterion.kind)
+    baseline = estimate_mean(list(base.values()), known) if base else None
+    if not limits:
+        measured = estimate_mean(list(own.values()), known) if own else None
+        bound = criterion.bound.find(None, at_most=criterion.at_most)
+        return Finding(spot, Feasibility.UNDECIDED, measured, baseline, bound, 0.0, missing)
     sign = 1 if criterion.at_most else -1
     beyond = estimate_mean([sign * (own[seed] - limit) for seed, limit in limits.items()])
     limit = sum(limits.values()) / len(limits)
-    known = BOUNDS.get(criterion.kind)
+    standing = judge_estimate(beyond, lambda excess: excess <= 0)
     return Finding(
         spot,
-        judge_estimate(beyond, lambda excess: excess <= 0),
+        Feasibility.UNDECIDED if missing else standing,
         estimate_mean([own[seed] for seed in limits], known),
-        estimate_mean(list(base.values()), known) if base else None,
+        baseline,
         limit,
         beyond.mean / abs(limit) if limit else (math.inf if beyond.mean > 0 else 0.0),
+        missing,
     )
 
 
-def rank_verdict(verdict: Verdict) -> tuple[int, float]:
-    """Give a verdict's place among others: the worst is first."""
+def _is_kept(case: Case, variant: str, criterion: Criterion) -> bool:
+    """Say whether a variant's runs keep what a criterion reads."""
+    names = (*case.list_measures(variant), *case.spans)
+    return criterion.read(dict.fromkeys(names, 1.0)) is not None
+
+
+def rank_verdict(verdict: Verdict) -> tuple[int, bool, float]:
+    """Give a verdict's place among others: the worst is first, and what lacks runs before others.
+
+    The three are the standing, whether all runs have a number, and how far it is within the bound.
+    """
     worst = verdict.worst
-    return _ORDER.index(verdict.standing), -worst.excess if worst else 0.0
+    if worst is None:
+        return _ORDER.index(verdict.standing), True, 0.0
+    return _ORDER.index(verdict.standing), not worst.missing, -worst.excess

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headend.analysis.estimate import format_estimate
 from headend.analysis.ranking import Feasibility
 from headend.errors import InputError
-from headend.evaluation.tables import name_section
+from headend.evaluation.tables import name_section, write_number
 from headend.results.folder import refuse_below_file, write_file
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def render_latex(findings: Findings) -> str:
     """Give the table: a row for each criterion, a column for each name, at its worst condition."""
     request = findings.request
     names = request.every
-    heads = " & ".join(["Section", "Criterion", "Asked", *(escape(name) for name in names)])
+    heads = " & ".join(["Section", "Criterion", "Required", *(escape(name) for name in names)])
     lines = [
         f"{_HEAD}: {request.family.document}, {len(request.seeds)} seeds; 95 % intervals.",
         "% Numbers are those of the worst condition. A cross: fails; a question mark: undecided.",
@@ -103,8 +102,9 @@ def _list_lines(findings: Findings) -> Iterator[str]:
 def _write_cell(verdict: Verdict) -> str:
     if verdict.worst is None:
         return "--"
-    number = format_estimate(verdict.worst.own, verdict.criterion.kind)
-    return escape(number) + _MARKS[verdict.standing]
+    worst = verdict.worst
+    told = escape(write_number(worst.own, verdict.criterion.kind)) + _MARKS[verdict.standing]
+    return rf"{told} ({escape(worst.missing)})" if worst.missing else told
 
 
 def escape(text: str) -> str:

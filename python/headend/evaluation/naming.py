@@ -85,6 +85,17 @@ def split_name(name: str) -> tuple[str, frozenset[str]]:
     return kind, frozenset(parameters if isinstance(parameters, dict) else ())
 
 
+def is_code(name: str) -> bool:
+    """Say whether a name is code of one's own.
+
+    Examples
+    --------
+    >>> is_code("my_law.py:MyLaw"), is_code("codel")
+    (True, False)
+    """
+    return split_name(name)[0] == KIND
+
+
 def list_parameters(kind: str) -> frozenset[str]:
     """List the parameters of a queue; nothing for one that the engine does not describe."""
     return _list_queues().get(kind, frozenset())

@@ -15,7 +15,7 @@ from headend.evaluation.tables import (
     tabulate_conditions,
     tabulate_untested,
 )
-from headend.evaluation.worst import list_failing, name_scenario
+from headend.evaluation.worst import list_failing, write_command
 from headend.pages.experiment import write_experiment_page
 from headend.pages.section import Line, Page, Section, fold, text
 from headend.sweeps.page import list_failures
@@ -87,9 +87,9 @@ def _describe_case(result: Evaluation, case: Case) -> list[Section]:
     if need := family.needs.get(case.section):
         about += f" {family.document}, section 13: the scenario {need}."
     parts = [text(about, style="soft"), Section("table", tabulate_case(found, case))]
-    files = [name_scenario(own) for own in list_failing(found) if own.case.id == case.id]
-    if files and result.folder:
-        told = join_names([f"`headend run {name}`" for name in files])
+    commands = [write_command(own) for own in list_failing(found) if own.case.id == case.id]
+    if commands and result.folder:
+        told = join_names([f"`{own}`" for own in commands])
         parts.append(
             text(f"The worst condition, in the folder of this page: {told}.", style="soft")
         )
@@ -103,7 +103,7 @@ def _list_misses(found: Findings) -> Section:
     parts = []
     for standing, title in (
         (Feasibility.FAILS, "What fails, worst first"),
-        (Feasibility.UNDECIDED, "What the seeds leave undecided"),
+        (Feasibility.UNDECIDED, "What is undecided"),
     ):
         lines = [_link(found, own, several=several) for own in misses if own.standing is standing]
         if lines:

@@ -11,7 +11,7 @@ from headend.evaluation.criterion import (
     Values,
     Whose,
     divide,
-    measure_lopsidedness,
+    min_max_ratio,
     take,
 )
 from headend.evaluation.curves import Curve, Trade
@@ -286,6 +286,7 @@ CASES = (
                 _compare_losses,
                 False,
                 Bound(Whose.OURS, 0.5),
+                needs="large_lost",
                 absent="No large packet was lost.",
             ),
         ),
@@ -424,11 +425,11 @@ CASES = (
             Criterion(
                 "fairness",
                 "the flows are no more unequal than behind drop-tail",
-                "goodput of the faster flow, over that of the other",
-                "number",
-                measure_lopsidedness("first", "second"),
-                True,
-                NO_LONGER,
+                "goodput of the slower flow, over that of the faster",
+                "ratio",
+                min_max_ratio("first", "second"),
+                False,
+                KEPT,
                 section="6.3",
             ),
         ),

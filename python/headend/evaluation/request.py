@@ -1,4 +1,4 @@
-"""What is asked: which names, by which document, over which conditions and seeds."""
+"""A request: which names, by which document, over which conditions and seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from headend.errors import InputError, suggest
 from headend.evaluation.case import Case, Extent, Place
 from headend.evaluation.family import FAMILIES, Family
 from headend.evaluation.naming import make_safe
-from headend.scenario.source import Overrides
 from headend.text.quantity import Kind, parse_quantity
 
 #: Seeds by default, and in the quick form: the interval of two is twelve standard errors to each
@@ -40,7 +39,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked.
+    """What is run and judged.
 
     Parameters
     ----------
@@ -54,8 +53,6 @@ class Request:
         Of the grid: bit/s, ns, and bandwidth-delay products.
     cases
         The ids of the cases that are run.
-    overrides
-        What all points share besides.
     """
 
     family: Family
@@ -66,7 +63,6 @@ class Request:
     buffers: tuple[float, ...]
     cases: tuple[str, ...]
     seeds: tuple[int, ...] = SEEDS
-    overrides: Overrides = ()
 
     @property
     def every(self) -> tuple[str, ...]:
@@ -117,7 +113,6 @@ class Request:
             "rtts": list(self.rtts),
             "buffers": list(self.buffers),
             "cases": list(self.cases),
-            "set": [[path, value] for path, value in self.overrides],
         }
 
     @classmethod
@@ -135,7 +130,6 @@ class Request:
             tuple(map(float, content["buffers"])),
             tuple(content["cases"]),
             tuple(seeds),
-            tuple((str(path), str(value)) for path, value in content["set"]),
         )
 
 
@@ -150,7 +144,6 @@ def make_request(
     sections: Sequence[str] = (),
     seeds: Sequence[int] | None = None,
     quick: bool = False,
-    overrides: Overrides = (),
 ) -> Request:
     """Fill in what is not said.
 
@@ -175,7 +168,6 @@ def make_request(
         tuple(buffers or places[2]),
         choose_cases(family, sections),
         tuple(seeds) if seeds else QUICK_SEEDS if quick else SEEDS,
-        tuple(overrides),
     )
 
 

@@ -163,12 +163,8 @@ def _build_ecn(place: Place, variant: str) -> Scenario:
 def _put_queue(scenario: Scenario, queue: str) -> Scenario:
     """Put an AQM with its defaults, and the buffer of the place, in place of drop-tail."""
     way = scenario["link"]["line"]["point_to_point"]["down"]
-    way["queue"] = {queue: {}} if queue in _OWN_LIMIT else {queue: way["queue"]["drop_tail"]}
+    way["queue"] = {queue: way["queue"]["drop_tail"]}
     return scenario
-
-
-#: Queues that keep their own limit.
-_OWN_LIMIT: frozenset[str] = frozenset()
 
 
 def _build_jitter(place: Place, variant: str) -> Scenario:

@@ -9,6 +9,7 @@ from headend.evaluation.tables import (
     count_standings,
     describe_miss,
     list_misses,
+    name_section,
     tabulate_matrix,
 )
 from headend.text.wording import join_names, write_count
@@ -31,11 +32,28 @@ def answer_evaluation(findings: Findings) -> Answer:
         f"{name}: {count_standings(findings.count(name))}" for name in request.names
     )
     told = [f"{counted}."]
+    told += filter(None, (describe_missing(findings, name) for name in request.names))
     if worst := describe_worst(findings):
         told.append(worst)
     names = [*(own.name for own in family.trades), *(own.name for own in family.curves)]
     why = names[0] if names else ""
     return Answer(question, tuple(told), tabulate_matrix(findings), why)
+
+
+def describe_missing(findings: Findings, name: str) -> str:
+    """Say how many criteria of a name lack numbers of runs, and why; nothing where none does."""
+    judged = [own for own in findings.verdicts if own.name == name and own.worst]
+    lacking = [(own, one) for own in judged for one in own.findings if one.missing]
+    if not lacking:
+        return ""
+    count = len({(own.case.id, own.criterion.id) for own, _ in lacking})
+    verdict, first = lacking[0]
+    where = findings.name_spot(first.spot)
+    return (
+        f"{count} of {len(judged)} criteria of {name} lack runs:"
+        f" {first.missing}, in {verdict.case.title}"
+        f" ({name_section(verdict.section)}){f', at {where}' if where else ''}."
+    )
 
 
 def describe_worst(findings: Findings) -> str:

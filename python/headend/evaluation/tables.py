@@ -11,8 +11,8 @@ from headend.analysis.grading import Grade
 from headend.analysis.ranking import Feasibility
 from headend.analysis.sums import BASE_UNITS
 from headend.evaluation.case import Case
-from headend.evaluation.findings import Findings, Verdict, rank_verdict
-from headend.text.quantity import format_quantity
+from headend.evaluation.findings import Finding, Findings, Spot, Verdict, rank_verdict
+from headend.text.quantity import Kind, format_quantity
 from headend.wording.table import Cell, Column, Row, Table, make_matrix, make_table
 
 #: The words of verdicts.
@@ -44,7 +44,8 @@ def tabulate_matrix(findings: Findings) -> Table:
         rows.append(Row(label, tuple(_sum_up(findings, case, name) for name in names)))
     note = (
         "Of the criteria of each test, how many hold under all conditions. A criterion is undecided"
-        " where the 95 % interval over the seeds reaches from what is asked to what is not."
+        " where the 95 % interval over the seeds reaches from what meets its bound to what does"
+        " not, and where a run has no number."
     )
     return make_matrix(names, rows, note=note)
 
@@ -64,7 +65,7 @@ def tabulate_case(findings: Findings, case: Case) -> Table:
     """Make the table of a case: a row for each criterion, a column for each name."""
     family = findings.request.family
     names = _list_judged(findings, case)
-    columns = [Column("is asked"), *(Column(name) for name in names)]
+    columns = [Column("required"), *(Column(name) for name in names)]
     rows = []
     for criterion in case.criteria:
         section = name_section(criterion.section or case.section)
@@ -72,9 +73,9 @@ def tabulate_case(findings: Findings, case: Case) -> Table:
         whose = str(criterion.bound.whose)
         if criterion.bound.section:
             whose += f" ({name_section(criterion.bound.section)})"
-        asked = Cell(f"{criterion.what} {bound}", note=f"{whose}; {section}")
+        required = Cell(f"{criterion.what} {bound}", note=f"{whose}; {section}")
         cells = [describe_verdict(findings, findings.find(name, case, criterion)) for name in names]
-        rows.append(Row(criterion.statement, (asked, *cells)))
+        rows.append(Row(criterion.statement, (required, *cells)))
     return Table(tuple(columns), tuple(rows), "criterion", look="stacked")
 
 
@@ -98,18 +99,31 @@ def describe_verdict(findings: Findings, verdict: Verdict) -> Cell:
             return Cell("–", note="what the others are held against")
         return Cell(WORDS[Feasibility.MISSING], note=verdict.criterion.absent)
     kind = verdict.criterion.kind
-    lines = [f"at {where}"] if (where := findings.name_spot(worst.spot)) else []
+    lines = [worst.missing] if worst.missing else []
+    if where := findings.name_spot(worst.spot):
+        lines.append(f"at {where}")
     if worst.baseline and verdict.name != baseline and baseline:
         lines.append(f"{baseline}: {format_estimate(worst.baseline, kind)}")
     if len(verdict.findings) > 1:
         lines.append(_count_conditions(verdict))
     return Cell(
-        format_estimate(worst.own, kind),
+        write_number(worst.own, kind),
         verdict.standing.grade,
         WORDS[verdict.standing],
         "\n".join(lines),
-        worst.own.mean,
+        worst.own.mean if worst.own else None,
     )
+
+
+def write_number(own: Estimate | None, kind: Kind) -> str:
+    """Write a number with its interval; a dash where no run gave it.
+
+    Examples
+    --------
+    >>> write_number(None, "time"), write_number(Estimate(5e6, 5e6, 5e6, 3), "time")
+    ('–', '5 ms')
+    """
+    return format_estimate(own, kind) if own else "–"
 
 
 def _count_conditions(verdict: Verdict) -> str:
@@ -125,16 +139,24 @@ def tabulate_conditions(findings: Findings, case: Case) -> Table:
     for criterion in case.criteria:
         for spot in findings.list_spots(case):
             found = [findings.estimate(case, spot, name, criterion) for name in names]
-            if not any(found):
+            judged = [_find_at(findings.find(name, case, criterion), spot) for name in names]
+            if not any((*found, *judged)):
                 continue
-            cells: list[Cell] = []
-            for name, own in zip(names, found, strict=True):
-                verdict = findings.find(name, case, criterion)
-                at = next((one for one in verdict.findings if one.spot == spot), None)
-                text = format_estimate(own, criterion.kind) if own else "–"
-                cells.append(Cell(text, at.standing.grade if at else Grade.NONE))
+            cells = [
+                Cell(
+                    write_number(own, criterion.kind),
+                    at.standing.grade if at else Grade.NONE,
+                    note=at.missing if at else "",
+                )
+                for own, at in zip(found, judged, strict=True)
+            ]
             rows.append([criterion.what, findings.name_spot(spot), *cells])
     return make_table("what", ["condition", *names], rows)
+
+
+def _find_at(verdict: Verdict, spot: Spot) -> Finding | None:
+    """Give what was found at a condition; None where the criterion does not apply there."""
+    return next((own for own in verdict.findings if own.spot == spot), None)
 
 
 def tabulate_untested(findings: Findings) -> Table:
@@ -166,7 +188,8 @@ def list_rows(findings: Findings) -> Iterator[dict[str, Any]]:
                 "bound": own.limit,
                 "bound_of": str(criterion.bound.whose),
                 **_spread("baseline_", own.baseline),
-                "seeds": own.own.count,
+                "seeds": own.own.count if own.own else 0,
+                "missing": own.missing or None,
             }
 
 
@@ -186,16 +209,20 @@ def describe_miss(findings: Findings, verdict: Verdict) -> str:
     criterion, worst = verdict.criterion, verdict.worst
     assert worst, "a verdict that was missed has a condition"
     baseline, where = findings.request.family.baseline, findings.name_spot(worst.spot)
-    measured = format_estimate(worst.own, criterion.kind)
-    asked = format_quantity(worst.limit, criterion.kind)
-    sign = "at most" if criterion.at_most else "at least"
-    of = ""
-    if criterion.bound.factor is not None and worst.baseline:
-        of = f" ({baseline}: {format_estimate(worst.baseline, criterion.kind)})"
-    return (
-        f"{verdict.case.title} ({name_section(verdict.section)}): {criterion.what} is {measured},"
-        f" {sign} {asked} is asked{of}{f', at {where}' if where else ''}"
-    )
+    told = [f"{criterion.what} is not known"]
+    if worst.own:
+        told = [f"{criterion.what} is {format_estimate(worst.own, criterion.kind)}"]
+    if worst.limit is not None:
+        sign = "at most" if criterion.at_most else "at least"
+        of = ""
+        if criterion.bound.factor is not None and worst.baseline:
+            of = f" ({baseline}: {format_estimate(worst.baseline, criterion.kind)})"
+        limit = format_quantity(worst.limit, criterion.kind)
+        told.append(f"{sign} {limit} is required{of}")
+    if worst.missing:
+        told.append(worst.missing)
+    at = f", at {where}" if where else ""
+    return f"{verdict.case.title} ({name_section(verdict.section)}): {'; '.join(told)}{at}"
 
 
 def count_standings(counts: dict[Feasibility, int]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from headend.analysis.ranking import Feasibility
 from headend.errors import InputError
-from headend.evaluation.naming import make_safe, write_name
+from headend.evaluation.naming import is_code, make_safe, write_name
 from headend.evaluation.tables import describe_miss
 from headend.scenario.applying import apply_overrides
 from headend.scenario.file_access import FileAccess
@@ -47,6 +47,12 @@ def list_failing(findings: Findings) -> Iterator[Verdict]:
 def name_scenario(verdict: Verdict) -> str:
     """Name the file of a verdict's worst condition."""
     return f"worst-{verdict.case.id}-{make_safe(verdict.name)}.toml"
+
+
+def write_command(verdict: Verdict) -> str:
+    """Write the command that runs it: code that a file holds is executed only where allowed."""
+    name = name_scenario(verdict)
+    return f"headend run {name}{f' --allow-files {name}' if is_code(verdict.name) else ''}"
 
 
 def write_scenarios(findings: Findings, allowed: tuple[Path, ...]) -> dict[str, bytes]:
