@@ -72,7 +72,7 @@ def describe_setup(findings: Findings) -> str:
     request = findings.request
     conditions = {str(spot.place) for case in findings.cases for spot in findings.list_spots(case)}
     runs = sum(1 for _ in request.list_settings()) * len(request.seeds)
-    beside = f" Beside: {join_names(list(request.against))}." if request.against else ""
+    beside = f" Baseline: {join_names(list(request.against))}." if request.against else ""
     return (
         f"{write_count(len(findings.cases), 'test')} at {write_count(len(conditions), 'condition')}"
         f" (rate, round trip, buffer) with {write_count(len(request.seeds), 'seed')}:"
