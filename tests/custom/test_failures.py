@@ -101,6 +101,9 @@ class Rate(CongestionControl):
 class Timer(CongestionControl):
     def on_ack(self, ack):
         self.next_timer = ack.now
+
+    def on_timer(self, now):
+        pass
 """
 
 

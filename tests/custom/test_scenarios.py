@@ -171,10 +171,10 @@ def test_a_sweep_executes_what_its_file_names_only_where_that_is_allowed(folder:
         'scenario = "upload-and-call"\n[grid]\nqueue = ["codel", "my_law.py:Law"]\n'
         '[set]\nduration = "11 s"\n'
     )
-    with pytest.raises(InputError, match=r"--allow-files my_law\.py"):
-        headend.sweep("sweep.toml")
-    result = headend.sweep("sweep.toml", allow_files=["my_law.py"])
-    assert not result.failures
+    refused = headend.sweep("sweep.toml")
+    assert "--allow-files my_law.py" in str(refused.failures)
+    allowed = headend.sweep("sweep.toml", allow_files=["my_law.py"])
+    assert not allowed.failures
 
 
 @pytest.mark.parametrize("code", ["law.py:Law", "x:Law", "law"])
@@ -206,7 +206,7 @@ def test_senders_of_a_file_of_tiers_are_not_executed(
         "class Control(CongestionControl):\n    pass\n"
     )
     (folder / "tiers.toml").write_text(
-        'senders = "evil.py:Control"\nseeds = 1\n[[tier]]\nupstream = "5 Mbit/s"\n'
+        'senders = "evil.py:Control"\nseeds = 1\n[tier.small]\nupstream = "5 Mbit/s"\n'
     )
     with pytest.raises(InputError, match=r"executed with your rights"):
         headend.recommend("tiers.toml", seeds=1)
