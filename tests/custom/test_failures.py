@@ -70,6 +70,9 @@ class Takes(ControlLaw):
 
 
 class Figures(ControlLaw):
+    def dequeue(self, backlog, line):
+        return backlog.pop()
+
     def internals(self):
         return {"drop_probabilty": 0.5}
 

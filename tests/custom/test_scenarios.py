@@ -31,12 +31,31 @@ class Law(ControlLaw):
         if self.count > 9:
             raise ValueError("count: expected 9 at most")
 
+    def enqueue(self, packet, backlog, line):
+        backlog.push(packet)
+
     def internals(self):
         return {"burst_allowance": self.target, "average_bytes": self.room}
 
 
 class Needs(ControlLaw):
     target: Duration
+
+    def dequeue(self, backlog, line):
+        return backlog.pop()
+
+
+class Misspelt(ControlLaw):
+    def enqeue(self, packet, backlog, line):
+        backlog.push(packet)
+
+
+class Idle(ControlLaw):
+    pass
+
+
+class Taken(Law):
+    limit: int = 5
 """
 
 
@@ -92,6 +111,9 @@ def test_results_hold_the_code_and_repeat_the_run_without_its_file(folder: Path)
         ("my_law.py:Lw", 'no class is called "Lw"; did you mean "Law"?'),
         ("my_law.py:Duration", '"Duration" is no class of the kind headend.ControlLaw'),
         ("other.py:Law", "no such file"),
+        ("my_law.py:Misspelt", 'Misspelt.enqeue is never called; did you mean "enqueue"?'),
+        ("my_law.py:Idle", "Idle has none of the methods enqueue, dequeue, update"),
+        ("my_law.py:Taken", '"limit" is the engine\'s'),
         ("my_law.py:Needs", "target: expected a value, since Needs has no default for it"),
         ({"custom": "my_law.py:Law", "targt": "5 ms"}, 'no parameter "targt"; did you mean "targ'),
         ({"custom": "my_law.py:Law", "target": 5}, 'a duration such as "15 ms", found 5'),
@@ -240,13 +262,14 @@ def test_a_periodic_law_runs_on_a_plain_link_that_is_idle_at_first(folder: Path)
         )
     )
     result = headend.run("scenario.toml", set={"queue": "periodic.py:Law"})
-    assert result.tables["queue_series"]["average_packets"].max() > 10
+    updates = result.tables["queue_series"]["average_packets"].drop_nulls().to_list()
+    assert max(updates) > 10
 
 
 def test_a_control_without_a_method_for_its_timer_has_none(folder: Path) -> None:
     (folder / "timer.py").write_text(
         "from headend import CongestionControl\n\n\nclass Control(CongestionControl):\n"
-        "    next_timer = 1\n"
+        "    next_timer = 1\n\n    def on_ack(self, ack):\n        pass\n"
     )
     result = headend.run(
         "upload-and-call",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import hashlib
 import inspect
@@ -18,6 +19,15 @@ from headend.custom.parameters import read_parameters
 from headend.errors import InputError, suggest
 
 Built = tuple[Any, list[str]]
+
+#: Of these a class has one at least.
+_NEEDED: dict[type, tuple[str, ...]] = {
+    ControlLaw: ("enqueue", "dequeue", "update"),
+    CongestionControl: ("on_ack", "on_sent", "on_timer"),
+}
+
+#: How alike a misspelt method is to the one that is meant; 1 is the same.
+_LIKE = 0.8
 
 
 def build_law(name: str, text: str, parameters: str, further: tuple[Any, int]) -> Built:
@@ -61,6 +71,8 @@ def counts_marks(name: str, text: str) -> bool:
 
 def _build(name: str, text: str, base: type, parameters: str, given: dict[str, Any]) -> Built:
     cls = _load(name, text, base)
+    own = _list_own(cls, base)
+    _check_methods(cls, base, own, name.rpartition(":")[2])
     read = read_parameters(cls, base, json.loads(parameters), name.rpartition(":")[2])
     built: Any = object.__new__(cls)
     for key, value in {**given, **read}.items():
@@ -71,7 +83,25 @@ def _build(name: str, text: str, base: type, parameters: str, given: dict[str, A
         raise InputError(f"{name}: {error}") from error
     except Exception as error:
         raise InputError(describe(name, error)) from error
-    return built, _list_own(cls, base)
+    return built, own
+
+
+def _check_methods(cls: type, base: type, own: list[str], name: str) -> None:
+    """Refuse a class that would do nothing, or whose method is misspelt: it would not be called."""
+    missing = [key for key, method in vars(base).items() if inspect.isfunction(method)]
+    missing = [key for key in missing if key not in own]
+    for one in cls.__mro__:
+        if one in base.__mro__:
+            continue
+        for key, method in vars(one).items():
+            if not inspect.isfunction(method) or key in own or key.startswith("_"):
+                continue
+            near = difflib.get_close_matches(key, missing, n=1, cutoff=_LIKE)
+            if near:
+                raise InputError(f'{name}.{key} is never called; did you mean "{near[0]}"?')
+    needed = _NEEDED[base]
+    if not any(key in own for key in needed):
+        raise InputError(f"{name} has none of the methods {', '.join(needed)}: it would do nothing")
 
 
 def _list_own(cls: type, base: type) -> list[str]:

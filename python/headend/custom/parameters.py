@@ -33,6 +33,8 @@ Rate = Annotated[Any, Quantity("rate")]
 #: A probability or share such as ``"5 %"`` or ``0.05``; the object has a number from 0 to 1.
 Probability = Annotated[Any, Quantity("probability")]
 
+#: Keys beside the parameters in a scenario: the name of the code, the buffer, the text of the file.
+_TAKEN = ("code", "limit", "text")
 _EXAMPLES = {
     "duration": '"15 ms"',
     "size": '"64 KiB"',
@@ -82,7 +84,7 @@ def _list_parameters(cls: type, base: type, name: str) -> dict[str, Any]:
             except Exception as error:
                 raise InputError(f"{name}: an annotation cannot be read: {error}") from error
     for key in hints:
-        if key in base.__annotations__:
+        if key in base.__annotations__ or key in _TAKEN:
             raise InputError(f'{name}: "{key}" is the engine\'s; call the parameter otherwise')
     return {
         key: hint
