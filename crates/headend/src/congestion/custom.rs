@@ -74,7 +74,7 @@ impl Config {
         provider.is_some_and(|provider| provider.counts_marks(self.code()))
     }
 
-    /// Nothing to refuse here: [`Self::check_code`] has more to say than a key and what is expected.
+    /// Nothing to refuse here: [`Self::check_code`] says more than a key and what is expected.
     #[expect(
         clippy::unused_self,
         clippy::unnecessary_wraps,
