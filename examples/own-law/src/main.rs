@@ -83,7 +83,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut simulation = scenario.build(scenario.raw().seed);
     simulation.run_until(simulation.end());
     let tables: BTreeMap<_, _> = simulation.tables().into_iter().collect();
-    for column in ["queue", "packets_dequeued", "discarded_congested", "delay_p99_ns"] {
+    for column in [
+        "queue",
+        "packets_dequeued",
+        "discarded_congested",
+        "delay_p99_ns",
+    ] {
         println!("{column}: {:?}", tables["queues"].get(column));
     }
     Ok(())
