@@ -27,7 +27,7 @@ from headend.engine.metrics import (
 )
 from headend.engine.vocabulary import list_choices
 from headend.errors import InputError
-from headend.scenario.file_access import HERE
+from headend.scenario.file_access import HERE, FileAccess
 from headend.scenario.library import find_studies, find_sweep
 from headend.scenario.source import Text, parse_override, read_scenario
 
@@ -107,8 +107,17 @@ def test_the_pages_that_one_opens_first_show_commands(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_the_commands_of_a_page_can_be_typed(page: Path) -> None:
-    for command in _list_commands(page.read_text(encoding="utf-8")):
+def test_the_commands_of_a_page_can_be_typed(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = page.read_text(encoding="utf-8")
+    # The code that a page shows is what its commands name.
+    for base, name in (("ControlLaw", "my_law.py"), ("CongestionControl", "my_cc.py")):
+        blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        if own := [block for block in blocks if f"({base})" in block]:
+            (tmp_path / name).write_text("\n".join(own), encoding="utf-8")
+            monkeypatch.chdir(tmp_path)
+    for command in _list_commands(text):
         _parse(shlex.split(command)[1:])
 
 
@@ -321,7 +330,7 @@ def _load(name: str, values: dict[str, Any]) -> None:
     """Check a shipped scenario with each of the settings."""
     typed = [text for text in values.get("settings") or () if not _is_placeholder(text)]
     settings = [parse_override(text) for text in typed]
-    text = read_scenario(name)
+    text = read_scenario(name, FileAccess(person_writes=True))
     text.load(settings)
     for varied in values.get("vary") or ():
         if _is_placeholder(varied):
