@@ -33,6 +33,7 @@ __all__ = [
     "config_to_json",
     "config_to_toml",
     "describe",
+    "file_of_code",
     "parse",
     "read_quantity",
     "read_recording",
@@ -218,6 +219,10 @@ class CongestionSignal:
 
 # Cube root, as the engine computes it: the same bits on every platform.
 def cbrt(x: float) -> float: ...
+
+# The file that a code's name begins with, ``my_law.py`` of ``my_law.py:MyLaw``; None for a name
+# that is of no file.
+def file_of_code(name: str) -> str | None: ...
 
 # A quantity that a scenario writes, as a number: a duration in ns, a size in bytes, a rate in
 # bit/s, a probability from 0 to 1; ``json`` is the value as JSON.

@@ -27,7 +27,8 @@ mod _engine {
     use super::build::build;
     #[pymodule_export]
     use super::custom::{
-        AckSample, Backlog, CongestionSignal, Line, Packet, Random, cbrt, read_quantity,
+        AckSample, Backlog, CongestionSignal, Line, Packet, Random, cbrt, file_of_code,
+        read_quantity,
     };
     #[pymodule_export]
     use super::emulation::Emulation;

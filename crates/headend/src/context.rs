@@ -255,12 +255,11 @@ impl<'a> Context<'a> {
 
     /// Marks the packet CE; false if its transport is not ECN-capable (RFC 3168 §5).
     pub fn mark(&mut self, packet: &mut Packet) -> bool {
-        if packet.ecn == Ecn::NotEct {
-            return false;
+        let is_marked = packet.mark();
+        if is_marked {
+            self.note_marked(packet);
         }
-        packet.ecn = Ecn::Ce;
-        self.note_marked(packet);
-        true
+        is_marked
     }
 
     /// The queue that is called has marked a packet.

@@ -16,7 +16,7 @@ from headend.design.design import Design, make_settings
 from headend.design.factor import Factor
 from headend.errors import InputError
 from headend.pages.notebook import Presented
-from headend.results.experiment import Experiment, check_fit, open_experiment, read_experiment
+from headend.results.experiment import Experiment, check_fit, open_named, read_experiment
 from headend.results.folder import MANIFEST
 
 if TYPE_CHECKING:
@@ -143,12 +143,7 @@ def choose_capacity_folder(name: str) -> Path:
 
 def open_capacity_folder(folder: Path, request: Request, *, force: bool = False) -> None:
     """Make the folder before anything is run; refuse the results of another scenario."""
-
-    def tell_apart(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
-        name = str(manifest.get("name", request.name))
-        return None if name == request.name else (f"of {name}", f"of {request.name}")
-
-    open_experiment(folder, Capacity.kind, tell_apart, force=force)
+    open_named(folder, Capacity.kind, request.name, force=force)
 
 
 def load_capacity(folder: str | Path) -> Capacity:

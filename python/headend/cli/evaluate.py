@@ -11,7 +11,7 @@ from click.exceptions import Exit
 
 from headend.cli.commands import Command, Commands, argument
 from headend.cli.completers import complete_any_file, complete_choices, complete_folders
-from headend.cli.options import read_file_path, read_path, read_seeds, shared
+from headend.cli.options import declare, read_file_path, read_path, read_seeds, shared
 from headend.cli.outputs import (
     OutputOptions,
     attempt,
@@ -47,9 +47,26 @@ def _names(kind: str, about: str, *, required: bool = True) -> Callable[[Any], A
     )
 
 
+def _grid(buffers: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Declare the options of a grid with these buffers by default."""
+    return declare(
+        click.option(
+            "--rate",
+            metavar="R,…",
+            help='Rates of the bottleneck. By default "10 Mbit/s, 50 Mbit/s".',
+        ),
+        click.option("--rtt", metavar="T,…", help='Round trips. By default "20 ms, 100 ms".'),
+        click.option(
+            "--buffer",
+            metavar="N,…",
+            help=f"Buffers, in bandwidth-delay products. By default {buffers}.",
+        ),
+    )
+
+
 def _options(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Declare the options that all three commands have."""
-    own = (
+    return declare(
         click.option(
             "--against",
             metavar="NAME",
@@ -107,13 +124,6 @@ def _options(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
                "--json"),
     )  # fmt: skip
 
-    def declare(command: Callable[..., None]) -> Callable[..., None]:
-        for option in reversed(own):
-            command = option(command)
-        return command
-
-    return declare
-
 
 @app.command("queue", cls=Command)
 @_names(
@@ -121,17 +131,7 @@ def _options(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     "A queue as queue= takes it: a name, such as codel, or a table in quotes, such as"
     ' {codel={target="15 ms"}}.',
 )
-@click.option(
-    "--rate",
-    metavar="R,…",
-    help='Rates of the bottleneck. By default "10 Mbit/s, 50 Mbit/s".',
-)
-@click.option("--rtt", metavar="T,…", help='Round trips. By default "20 ms, 100 ms".')
-@click.option(
-    "--buffer",
-    metavar="N,…",
-    help="Buffers, in bandwidth-delay products. By default 1,4.",
-)
+@_grid("1,4")
 @_options("queue")
 @takes_outputs
 def queue(**values: Any) -> None:
@@ -161,17 +161,7 @@ def queue(**values: Any) -> None:
     "A congestion control as tcp.congestion= takes it: a name, such as bbr, or a table in quotes,"
     ' such as {ledbat={target="60 ms"}}.',
 )
-@click.option(
-    "--rate",
-    metavar="R,…",
-    help='Rates of the bottleneck. By default "10 Mbit/s, 50 Mbit/s".',
-)
-@click.option("--rtt", metavar="T,…", help='Round trips. By default "20 ms, 100 ms".')
-@click.option(
-    "--buffer",
-    metavar="N,…",
-    help="Buffers, in bandwidth-delay products. By default 0.5,1,4.",
-)
+@_grid("0.5,1,4")
 @_options("congestion")
 @takes_outputs
 def sender(**values: Any) -> None:

@@ -272,10 +272,15 @@ SHARED = {
 
 def shared(*names: str) -> Callable[[Function], Function]:
     """Declare some of the shared options, in this order."""
+    return declare(*(SHARED[name] for name in names))
 
-    def declare(command: Function) -> Function:
-        for name in reversed(names):
-            command = SHARED[name](command)
+
+def declare(*options: Callable[[Any], Any]) -> Callable[[Function], Function]:
+    """Declare options, in this order."""
+
+    def decorate(command: Function) -> Function:
+        for option in reversed(options):
+            command = option(command)
         return command
 
-    return declare
+    return decorate

@@ -1,4 +1,4 @@
-"""Classes of Python files as the engine asks for them: the text of a file becomes a class, once."""
+"""Classes of Python files as the engine asks for them: the text of a file becomes an object."""
 
 from __future__ import annotations
 
@@ -64,6 +64,7 @@ def build_control(name: str, text: str, parameters: str, further: tuple[Any, int
     return _build(name, text, CongestionControl, parameters, given)
 
 
+@functools.cache
 def counts_marks(name: str, text: str) -> bool:
     """Say whether a congestion control needs the number of marked bytes."""
     return bool(_load(name, text, CongestionControl).counts_marks)
@@ -71,9 +72,9 @@ def counts_marks(name: str, text: str) -> bool:
 
 def _build(name: str, text: str, base: type, parameters: str, given: dict[str, Any]) -> Built:
     cls = _load(name, text, base)
-    own = _list_own(cls, base)
-    _check_methods(cls, base, own, name.rpartition(":")[2])
-    read = read_parameters(cls, base, json.loads(parameters), name.rpartition(":")[2])
+    own, class_name = _list_own(cls, base), name.rpartition(":")[2]
+    _check_methods(cls, base, own, class_name)
+    read = read_parameters(cls, base, json.loads(parameters), class_name)
     built: Any = object.__new__(cls)
     for key, value in {**given, **read}.items():
         setattr(built, key, value)

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterator
 
 from headend.evaluation.case import Case, Scenario
+from headend.files import parse_toml
 from headend.scenario.codes import KIND, find_file
 from headend.scenario.parameters import find_value
 from headend.scenario.source import Overrides
@@ -75,7 +76,7 @@ def split_name(name: str) -> tuple[str, frozenset[str]]:
         plain = text.strip("\"'")
         return KIND if find_file(plain) else plain, frozenset()
     try:
-        table = tomllib.loads(f"name = {text}")["name"]
+        table = parse_toml(f"name = {text}")["name"]
     except tomllib.TOMLDecodeError:
         return text, frozenset()  # which the engine refuses
     if isinstance(table.get(KIND), str):  # one's own code, with its parameters beside it

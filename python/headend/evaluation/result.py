@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from headend.analysis.ranking import Feasibility
 from headend.analysis.summary import summarise_means
 from headend.design.design import Design
-from headend.errors import InputError, take_path
+from headend.errors import InputError
 from headend.evaluation.findings import Findings
 from headend.evaluation.request import FACTORS, Request
 from headend.evaluation.sentences import answer_evaluation
@@ -21,10 +21,9 @@ from headend.results.experiment import (
     TABLES,
     Experiment,
     check_fit,
-    open_experiment,
+    open_named,
     read_experiment,
 )
-from headend.results.export import write_tables
 from headend.results.folder import MANIFEST
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class Evaluation(Experiment, Presented):
 
     kind = "evaluation"
 
-    #: The tables that `to_csv` writes.
+    #: The names of its tables.
     tables: ClassVar[tuple[str, ...]] = (*TABLES, "verdicts")
 
     request: Request
@@ -103,27 +102,9 @@ class Evaluation(Experiment, Presented):
         names = self.request.names
         return any(self.findings.count(name)[Feasibility.FAILS] for name in names)
 
-    def to_csv(
-        self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False
-    ) -> list[Path]:
-        """Write ``results.csv``, ``summary.csv``, the means, and ``verdicts.csv``.
-
-        Parameters
-        ----------
-        folder, tables, force
-            As of ``Result.to_csv``.
-
-        Returns
-        -------
-        list of Path
-            The files that were written.
-        """
-        target = take_path(folder, "folder")
-        return write_tables(self.list_tables(), target, "csv", tables, force=force)
-
     def list_tables(self) -> dict[str, pl.DataFrame]:
-        """Give its tables by name."""
-        return dict(zip(self.tables, (self.table, self.summary, self.verdicts), strict=True))
+        """Give its tables by name: also the verdicts."""
+        return {**super().list_tables(), "verdicts": self.verdicts}
 
     def draw_figures(self) -> list[Figure]:
         """Draw the figures of its page."""
@@ -152,12 +133,7 @@ def choose_evaluation_folder(name: str) -> Path:
 
 def open_evaluation_folder(folder: Path, request: Request, *, force: bool = False) -> None:
     """Make the folder before anything is run; refuse the results of other names."""
-
-    def tell_apart(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
-        name = str(manifest.get("name", request.name))
-        return None if name == request.name else (f"of {name}", f"of {request.name}")
-
-    open_experiment(folder, Evaluation.kind, tell_apart, force=force)
+    open_named(folder, Evaluation.kind, request.name, force=force)
 
 
 def load_evaluation(folder: str | Path) -> Evaluation:

@@ -119,7 +119,7 @@ class Experiment(ABC):
     def to_csv(
         self, folder: str | Path, *, tables: Sequence[str] | None = None, force: bool = False
     ) -> list[Path]:
-        """Write ``results.csv``, a row for each point and measure, and the means, ``summary.csv``.
+        """Write its tables: a row for each point and measure, the means, and others that it has.
 
         Parameters
         ----------
@@ -131,8 +131,12 @@ class Experiment(ABC):
         list of Path
             The files that were written.
         """
-        found = dict(zip(TABLES, (self.table, self.summary), strict=True))
-        return write_tables(found, take_path(folder, "folder"), "csv", tables, force=force)
+        target = take_path(folder, "folder")
+        return write_tables(self.list_tables(), target, "csv", tables, force=force)
+
+    def list_tables(self) -> dict[str, pl.DataFrame]:
+        """Give its tables by name."""
+        return dict(zip(TABLES, (self.table, self.summary), strict=True))
 
     def write(self, folder: Path) -> None:
         """Write tables, manifest, further files and seals; each file is whole or as it was.
@@ -201,6 +205,16 @@ def open_experiment(
         )
     make_folder(folder)
     make_folder(folder / POINT_FOLDER)
+
+
+def open_named(folder: Path, kind: str, name: str, *, force: bool = False) -> None:
+    """Make the folder of an experiment that its name tells from others, as `open_experiment`."""
+
+    def tell_apart(manifest: Mapping[str, Any]) -> tuple[str, str] | None:
+        found = str(manifest.get("name", name))
+        return None if found == name else (f"of {found}", f"of {name}")
+
+    open_experiment(folder, kind, tell_apart, force=force)
 
 
 def read_experiment(

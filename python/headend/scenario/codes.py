@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
-
-#: A code's name: a file, and a class in it.
-_NAME = re.compile(r"(.+\.py):[^\W\d]\w*")
 
 #: The kind of a queue or congestion control whose code is not headend's.
 KIND = "custom"
@@ -22,8 +18,9 @@ def find_file(name: str) -> str | None:
     >>> find_file("laws/my_law.py:MyLaw"), find_file("codel")
     ('laws/my_law.py', None)
     """
-    match = _NAME.fullmatch(name)
-    return match[1] if match else None
+    from headend import _engine
+
+    return _engine.file_of_code(name)
 
 
 def list_codes(scenario: Mapping[str, Any]) -> dict[str, str]:

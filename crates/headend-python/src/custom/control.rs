@@ -10,11 +10,11 @@ use headend::custom::Code;
 use headend::rng::Rng;
 use headend::time::{Duration, Instant};
 use headend::units::Rate;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::{Custom, Random};
+use super::{Custom, Random, refuse_past};
 
 /// Controls of Python files.
 pub(super) struct Controls;
@@ -277,50 +277,41 @@ impl Control {
 
     /// Reads what the control wants now, and refuses what makes no sense.
     fn read_stance(&mut self, py: Python<'_>, now: Instant) -> PyResult<()> {
-        let object = self.custom.object.bind(py);
-        let cwnd: u64 = read(object, "cwnd", "whole bytes")?;
+        let custom = &self.custom;
+        let cwnd: u64 = custom.read(py, "cwnd", "whole bytes")?;
         if cwnd < self.mss {
             return Err(PyValueError::new_err(format!(
                 "cwnd: expected one segment of {} bytes at least, found {cwnd}",
                 self.mss
             )));
         }
-        let rate: Option<u64> = read(object, "pacing_rate", "whole bit/s or None")?;
+        let rate: Option<u64> = custom.read(py, "pacing_rate", "whole bit/s or None")?;
         if rate == Some(0) {
             return Err(PyValueError::new_err(
                 "pacing_rate: expected more than 0 bit/s, or None, found 0",
             ));
         }
-        let next = self.read_next_timer(object, now)?;
-        self.ssthresh = read(object, "ssthresh", "whole bytes or None")?;
+        let next_timer = self.read_next_timer(py, now)?;
+        self.ssthresh = custom.read(py, "ssthresh", "whole bytes or None")?;
         self.stance = Stance {
             cwnd,
             pacing_rate: rate.map(Rate),
-            send_quantum: read(object, "send_quantum", "whole bytes")?,
-            next_timer: next,
+            send_quantum: custom.read(py, "send_quantum", "whole bytes")?,
+            next_timer,
         };
         Ok(())
     }
 
     /// When the timer is due. A time that has passed is refused, unless it was set before and the
     /// timer is still to be called.
-    fn read_next_timer(
-        &self,
-        object: &Bound<'_, PyAny>,
-        now: Instant,
-    ) -> PyResult<Option<Instant>> {
+    fn read_next_timer(&self, py: Python<'_>, now: Instant) -> PyResult<Option<Instant>> {
         if self.on_timer.is_none() {
             return Ok(None);
         }
-        let next: Option<u64> = read(object, "next_timer", "a time in whole ns or None")?;
-        let next = next.map(Instant::from_nanos);
+        let next = self.custom.read_time(py, "next_timer")?;
         match next {
             Some(at) if at <= now && next != self.stance.next_timer => {
-                Err(PyValueError::new_err(format!(
-                    "next_timer: expected a time after now, {} ns, found {}",
-                    now.as_nanos(),
-                    at.as_nanos()
-                )))
+                Err(refuse_past("next_timer", at, now))
             }
             _ => Ok(next),
         }
@@ -352,21 +343,6 @@ impl Control {
             }
         });
     }
-}
-
-/// Reads an attribute.
-fn read<'py, T>(object: &Bound<'py, PyAny>, name: &str, expected: &str) -> PyResult<T>
-where
-    T: for<'a> FromPyObject<'a, 'py>,
-{
-    let value = object.getattr(name)?;
-    value.extract().map_err(|_| {
-        let found = value
-            .repr()
-            .map(|text| text.to_string())
-            .unwrap_or_default();
-        PyTypeError::new_err(format!("{name}: expected {expected}, found {found}"))
-    })
 }
 
 impl CongestionControl for Control {

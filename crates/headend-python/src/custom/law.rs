@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::packet::Flow;
-use super::{Custom, Packet, Random};
+use super::{Custom, Packet, Random, refuse_past};
 
 /// Laws of Python files.
 pub(super) struct Laws;
@@ -312,26 +312,14 @@ impl Law {
         if self.update.is_none() {
             return Ok(None);
         }
-        let next = self.custom.object.getattr(py, "next_update")?;
-        let next: Option<u64> = next.extract(py).map_err(|_| {
-            let found = next.bind(py).repr().map(|text| text.to_string());
-            PyTypeError::new_err(format!(
-                "next_update: expected a time in whole ns or None, found {}",
-                found.unwrap_or_default()
-            ))
-        })?;
-        Ok(next.map(Instant::from_nanos))
+        self.custom.read_time(py, "next_update")
     }
 
     /// After a call: when the next update is due. One that was due before is refused.
     fn note_next_update(&mut self, py: Python<'_>, now: Instant) -> PyResult<()> {
         self.next_update = self.read_next_update(py)?;
         match self.next_update {
-            Some(next) if next <= now => Err(PyValueError::new_err(format!(
-                "next_update: expected a time after now, {} ns, found {}",
-                now.as_nanos(),
-                next.as_nanos()
-            ))),
+            Some(next) if next <= now => Err(refuse_past("next_update", next, now)),
             _ => Ok(()),
         }
     }

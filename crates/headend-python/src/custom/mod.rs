@@ -11,18 +11,29 @@ mod packet;
 mod values;
 
 use headend::custom::{self, Code};
+use headend::time::Instant;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 pub(crate) use self::control::{AckSample, CongestionSignal};
 pub(crate) use self::law::{Backlog, Line};
 pub(crate) use self::packet::Packet;
-pub(crate) use self::values::{Random, cbrt, read_quantity};
+pub(crate) use self::values::{Random, cbrt, file_of_code, read_quantity};
 
 /// Provides laws and controls for all scenarios that name a Python file.
 pub(crate) fn provide() {
     headend::aqm::custom::provide(Box::new(law::Laws));
     headend::congestion::custom::provide(Box::new(control::Controls));
+}
+
+/// The error of something that is due at a time that has passed.
+fn refuse_past(name: &str, due: Instant, now: Instant) -> PyErr {
+    PyValueError::new_err(format!(
+        "{name}: expected a time after now, {} ns, found {}",
+        now.as_nanos(),
+        due.as_nanos()
+    ))
 }
 
 /// Refuses a name that is of no file: a scenario could give a text to it that nobody has named.
@@ -75,6 +86,27 @@ impl Custom {
             return self.object.getattr(py, name).map(Some);
         }
         Ok(None)
+    }
+
+    /// Reads an attribute of the object.
+    fn read<'py, T>(&self, py: Python<'py>, name: &str, expected: &str) -> PyResult<T>
+    where
+        T: for<'a> FromPyObject<'a, 'py>,
+    {
+        let value = self.object.bind(py).getattr(name)?;
+        value.extract().map_err(|_| {
+            let found = value
+                .repr()
+                .map(|text| text.to_string())
+                .unwrap_or_default();
+            PyTypeError::new_err(format!("{name}: expected {expected}, found {found}"))
+        })
+    }
+
+    /// Reads an attribute that says when something is due.
+    fn read_time(&self, py: Python<'_>, name: &str) -> PyResult<Option<Instant>> {
+        let time: Option<u64> = self.read(py, name, "a time in whole ns or None")?;
+        Ok(time.map(Instant::from_nanos))
     }
 
     /// Reports an error of the code, which ends the run.

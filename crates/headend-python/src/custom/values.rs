@@ -40,6 +40,13 @@ pub(crate) fn cbrt(x: f64) -> f64 {
     headend::math::cbrt(x)
 }
 
+/// The file that the name of a code begins with: `my_law.py` of `my_law.py:MyLaw`. None for a name
+/// that is of no file.
+#[pyfunction]
+pub(crate) fn file_of_code(name: &str) -> Option<&str> {
+    headend::custom::file_of(name)
+}
+
 /// A quantity that a scenario writes, as a number: a duration in nanoseconds, a size in bytes, a
 /// rate in bit/s, a probability from 0 to 1. `json` is the value as JSON.
 #[pyfunction]

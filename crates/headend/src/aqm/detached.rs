@@ -5,7 +5,7 @@
 //! the engine must know of that is kept in order, and carried out when the backlog comes back.
 
 use crate::context::Context;
-use crate::packet::{Ecn, Fields, Packet};
+use crate::packet::{Fields, Packet};
 use crate::queue::{Backlog, BacklogLimit, LineView};
 use crate::time::Instant;
 use crate::trace::DropReason;
@@ -70,17 +70,13 @@ impl DetachedBacklog {
 
     /// Appends a packet, or discards it if it does not fit, as [`Backlog::push`].
     pub fn push(&mut self, packet: Packet) -> bool {
-        let fields = *packet;
-        match self.backlog.append(packet, &self.line, self.now) {
-            Ok(()) => {
-                self.actions.push(Action::Enqueued(fields));
-                true
-            }
-            Err(packet) => {
-                self.discard(packet, DropReason::Overlimit);
-                false
-            }
+        if !self.backlog.count_in(&packet, &self.line) {
+            self.discard(packet, DropReason::Overlimit);
+            return false;
         }
+        self.actions.push(Action::Enqueued(*packet));
+        self.backlog.place(packet, self.now);
+        true
     }
 
     /// Removes and returns the oldest packet.
@@ -110,18 +106,18 @@ impl DetachedBacklog {
 
     /// Marks a packet CE, as [`Context::mark`].
     pub fn mark(&mut self, packet: &mut Packet) -> bool {
-        if packet.ecn == Ecn::NotEct {
-            return false;
+        let is_marked = packet.mark();
+        if is_marked {
+            self.actions.push(Action::Marked(**packet));
         }
-        packet.ecn = Ecn::Ce;
-        self.actions.push(Action::Marked(**packet));
-        true
+        is_marked
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packet::Ecn;
     use crate::testing::Bench;
     use crate::trace::TraceEvent;
 

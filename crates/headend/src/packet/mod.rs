@@ -193,6 +193,16 @@ impl Packet {
             hop: 0,
         })
     }
+
+    /// Marks the packet CE; false if its transport is not ECN-capable (RFC 3168 §5).
+    #[inline]
+    pub(crate) fn mark(&mut self) -> bool {
+        if self.ecn == Ecn::NotEct {
+            return false;
+        }
+        self.ecn = Ecn::Ce;
+        true
+    }
 }
 
 impl Deref for Packet {

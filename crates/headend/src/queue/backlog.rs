@@ -100,33 +100,31 @@ impl Backlog {
     /// was enqueued.
     #[inline(always)]
     pub fn push(&mut self, packet: Packet, line: &LineView<'_>, cx: &mut Context<'_>) -> bool {
+        if !self.count_in(&packet, line) {
+            cx.discard(packet, DropReason::Overlimit);
+            return false;
+        }
+        cx.note_enqueued(&packet);
+        self.place(packet, cx.now);
+        true
+    }
+
+    /// Counts a packet that is to be [placed](Self::place). False: it does not fit under the limit.
+    #[inline(always)]
+    pub(crate) fn count_in(&mut self, packet: &Packet, line: &LineView<'_>) -> bool {
         let bytes = line.framing.size_on_wire(packet.size);
         if !self.limit.admits(self.depth, bytes) {
-            cx.discard(packet, DropReason::Overlimit);
             return false;
         }
         self.depth.packets += 1;
         self.depth.bytes += bytes;
-        cx.note_enqueued(&packet);
-        self.packets.push_back(packet).enqueued_at = cx.now;
         true
     }
 
-    /// The part of [`Self::push`] that needs no context: appends `packet`, or returns it if it does
-    /// not fit.
-    pub(crate) fn append(
-        &mut self,
-        packet: Packet,
-        line: &LineView<'_>,
-        now: Instant,
-    ) -> Result<(), Packet> {
-        if !self.fits(&packet, line) {
-            return Err(packet);
-        }
-        self.depth.packets += 1;
-        self.depth.bytes += line.framing.bytes(&packet);
+    /// Appends a packet that was [counted](Self::count_in).
+    #[inline(always)]
+    pub(crate) fn place(&mut self, packet: Packet, now: Instant) {
         self.packets.push_back(packet).enqueued_at = now;
-        Ok(())
     }
 
     /// Whether `packet` fits under the limit.

@@ -165,7 +165,7 @@ pub fn required_files(
     format: Format,
     overrides: &[Override],
 ) -> Result<Vec<RequiredFile>, ScenarioError> {
-    let (document, mut raw) = blame(overrides, |overrides| {
+    let (mut document, mut raw) = blame(overrides, |overrides| {
         let document = Document::read(text, format, overrides, None)?;
         let raw = document.to_raw()?;
         Ok((document, raw))
@@ -179,6 +179,7 @@ pub fn required_files(
             Some((format!("{path}.capture"), replay.capture.clone()?))
         }),
     );
+    let embedded = document.embedded_codes();
     let required = |kind: FileKind| {
         let document = &document;
         move |(path, name): (String, String)| RequiredFile {
@@ -189,11 +190,10 @@ pub fn required_files(
     };
     let configs = document.modem_files().into_iter();
     let codes = document.codes().iter().cloned();
-    let embedded = document.embedded_codes().into_iter();
     let mut files: Vec<RequiredFile> = named.into_iter().map(required(FileKind::Data)).collect();
     files.extend(configs.map(required(FileKind::Config)));
     files.extend(codes.map(required(FileKind::Code)));
-    files.extend(embedded.map(required(FileKind::EmbeddedCode)));
+    files.extend(embedded.into_iter().map(required(FileKind::EmbeddedCode)));
     files.sort();
     files.dedup();
     Ok(files)

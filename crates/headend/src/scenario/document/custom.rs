@@ -24,6 +24,11 @@ pub(super) fn spell_out(value: Value, path: &str) -> Value {
     value
 }
 
+/// Whether the key of a table at a path is the name of a code.
+pub(super) fn is_name(table: &str, key: &str) -> bool {
+    key == "code" && table.rsplit('.').next() == Some(KIND)
+}
+
 impl Document {
     /// Writes the short forms out. What stood in them keeps its place in the text.
     pub(super) fn spell_out_codes(&mut self) {
@@ -43,9 +48,9 @@ impl Document {
         &self.codes
     }
 
-    pub(super) fn find_codes(&self) -> Vec<(String, String)> {
+    pub(super) fn find_codes(&mut self) -> Vec<(String, String)> {
         let mut codes = Vec::new();
-        visit(&mut self.tree.clone(), "", &mut |path, table| {
+        visit(&mut self.tree, "", &mut |path, table| {
             let file = table.get("code").and_then(Value::as_str).and_then(file_of);
             if let Some(file) = file.filter(|_| !table.contains_key("text")) {
                 codes.push((format!("{path}.code"), file.to_owned()));
@@ -56,9 +61,9 @@ impl Document {
 
     /// The keys with the text of a code, each with the code's name. Whatever the name, a text is
     /// one that could be executed.
-    pub(in crate::scenario) fn embedded_codes(&self) -> Vec<(String, String)> {
+    pub(in crate::scenario) fn embedded_codes(&mut self) -> Vec<(String, String)> {
         let mut codes = Vec::new();
-        visit(&mut self.tree.clone(), "", &mut |path, table| {
+        visit(&mut self.tree, "", &mut |path, table| {
             if table.contains_key("text") {
                 let name = table
                     .get("code")
@@ -84,6 +89,9 @@ impl Document {
                 refuse(ScenarioError::invalid(path.as_str(), why))
             })?;
             texts.insert(path, Value::String(text.to_owned()));
+        }
+        if texts.is_empty() {
+            return Ok(());
         }
         visit(&mut self.tree, "", &mut |path, table| {
             if let Some(text) = texts.remove(&format!("{path}.code")) {
@@ -196,7 +204,7 @@ mod tests {
         let read = |files: Option<&BTreeMap<String, Vec<u8>>>| {
             Document::read(TEXT, Format::Toml, &[], files)
         };
-        let document = read(None).expect("it can be read");
+        let mut document = read(None).expect("it can be read");
         let queue = "link.l.point_to_point.up.queue.custom.code";
         let control = "flow.f.tcp.congestion.custom.code";
         let expected = [(queue, "a.py"), (control, "b.py")];
@@ -212,7 +220,7 @@ mod tests {
 
         let texts = [("a.py", "law"), ("b.py", "control")];
         let files = texts.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
-        let document = read(Some(&BTreeMap::from(files))).expect("the files are there");
+        let mut document = read(Some(&BTreeMap::from(files))).expect("the files are there");
         assert!(document.find_codes().is_empty());
         assert_eq!(document.embedded_codes().len(), 2);
         let queue = document.at("link.l.point_to_point.up.queue.custom.text");

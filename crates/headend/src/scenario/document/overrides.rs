@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use super::lines::push_key;
 use super::{Document, Override, Place, custom, toml};
-use crate::custom as custom_code;
 use crate::scenario::cable::is_from_files;
 use crate::scenario::error::{Origin, Problem, ScenarioError};
 use crate::scenario::link::tables;
@@ -107,7 +106,7 @@ impl Document {
                 self.places.insert(reached.clone(), place.clone());
             }
             let entries = tree.as_object_mut().expect("just made one");
-            if key == "code" && is_of_kind(&reached, custom_code::KIND) {
+            if custom::is_name(&reached, key) {
                 // The text is that of another code.
                 entries.remove("text");
             }
@@ -385,11 +384,6 @@ const MOST_KEYS: usize = 50;
 
 /// Keys whose table holds one name.
 const KINDS: [&str; 4] = [".application", ".congestion", ".queue", ".scheduling"];
-
-/// Whether a path ends in the name of a kind.
-fn is_of_kind(path: &str, kind: &str) -> bool {
-    path.rsplit('.').next() == Some(kind)
-}
 
 /// The kind of a link as it is written, and its table: a name alone has none.
 fn kind_of(link: &Value) -> Option<(&str, Option<&Value>)> {

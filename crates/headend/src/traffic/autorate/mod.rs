@@ -290,13 +290,9 @@ mod tests {
     use crate::endpoint::Command;
     use crate::packet::Ecn;
     use crate::time::Instant;
+    use crate::traffic::autorate::rule::BOUNDS;
     use crate::traffic::testing::Bench;
 
-    const BOUNDS: Bounds = Bounds {
-        minimum: Rate(5_000_000),
-        base: Rate(20_000_000),
-        maximum: Rate(80_000_000),
-    };
     const MBIT: u64 = 1_000_000;
 
     /// The program on a router of both directions, and the network that it measures.

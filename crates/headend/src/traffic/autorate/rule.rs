@@ -176,15 +176,18 @@ fn share_of_way(value: f64, (from, to): (f64, f64)) -> f64 {
     ((value - from) / (to - from)).clamp(0.0, 1.0)
 }
 
+/// Of the tests of this rule, and of the program that follows it.
+#[cfg(test)]
+pub(super) const BOUNDS: Bounds = Bounds {
+    minimum: Rate(5_000_000),
+    base: Rate(20_000_000),
+    maximum: Rate(80_000_000),
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const BOUNDS: Bounds = Bounds {
-        minimum: Rate(5_000_000),
-        base: Rate(20_000_000),
-        maximum: Rate(80_000_000),
-    };
     const MS: u64 = 1_000_000;
 
     /// A direction and its clock; a probe comes back every 50 ms.
