@@ -9,7 +9,7 @@ import pytest
 from headend.engine.description import describe
 from headend.evaluation.case import Case, Extent, Place
 from headend.evaluation.criterion import Whose
-from headend.evaluation.experiment import _prepare
+from headend.evaluation.experiment import prepare_jobs
 from headend.evaluation.family import FAMILIES, Family
 from headend.evaluation.line import count_flows, size_buffer
 from headend.evaluation.naming import list_parameters, split_name, write_name
@@ -46,8 +46,8 @@ def test_every_section_with_a_test_is_run(family: Family) -> None:
 def test_the_engine_takes_every_case_with_its_measures(family: Family) -> None:
     name = family.baseline or "video_call"
     request = make_request(family, [name], seeds=[1])
-    points = _prepare(request, (), read_allowance(None))
-    assert len(points) == len(list(request.list_settings()))
+    jobs = prepare_jobs(request, (), read_allowance(None))
+    assert len(jobs) == len(list(request.list_columns()))
     assert len({case.id for case in family.cases}) == len(family.cases)
 
 

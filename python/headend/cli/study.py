@@ -144,7 +144,7 @@ def show(name: str, full: bool, as_json: bool) -> None:
     console.print()
     _print_readings(study, full=full)
     for factor in study.design.factors:
-        values = list(map(str, factor.values))
+        values = [str(value) or "–" for value in factor.values]
         text = ", ".join(values) if full else list_names(values, MOST_VALUES)
         console.print(write_line(f"{factor.name}: ", (text, "dim")))
     console.print(f"{_count_runs(study)}, {write_count(len(study.claims), 'claim')}")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from headend.design.seeds import choose_seeds
 from headend.errors import InputError, suggest, take_path
@@ -14,7 +13,7 @@ from headend.evaluation.family import FAMILIES, Family
 from headend.evaluation.measuring import Kept
 from headend.evaluation.naming import write_name
 from headend.evaluation.page import render_evaluation
-from headend.evaluation.request import FACTORS, Request, Setting, make_request
+from headend.evaluation.request import Request, Setting, make_request
 from headend.evaluation.result import Evaluation, open_evaluation_folder
 from headend.evaluation.worst import read_case, write_scenarios
 from headend.pages.experiment import write_experiment
@@ -134,11 +133,11 @@ def run_request(
     folder = None if out is None else take_path(out, "out")
     allowed = read_allowed(allow_files)
     check_names(request, allowed)
-    points = _prepare(request, allowed, read_allowance(memory))
+    jobs = prepare_jobs(request, allowed, read_allowance(memory))
 
     def gather(store: PointStore, finished: list[Finished]) -> Evaluation:
         (done,) = finished
-        jobs = (job for _, job in points)
+        points = list(zip(request.list_columns(), jobs, strict=True))
         return Evaluation(
             request,
             table=join_frames(gather_points(points, store, done)),
@@ -149,7 +148,7 @@ def run_request(
         )
 
     result = run_points(
-        [[job for _, job in points]],
+        [jobs],
         gather,
         folder,
         lambda own: open_evaluation_folder(own, request, force=force),
@@ -189,18 +188,15 @@ def check_names(request: Request, allowed: tuple[Path, ...]) -> None:
             ) from error
 
 
-def _prepare(
-    request: Request, allowed: tuple[Path, ...], allowance: Allowance
-) -> list[tuple[Mapping[str, Any], Job]]:
-    """Check all points, and give each with the leading columns of its rows."""
-    points: list[tuple[Mapping[str, Any], Job]] = []
-    for number, setting in enumerate(request.list_settings(), start=1):
+def prepare_jobs(
+    request: Request, allowed: tuple[Path, ...], allowance: Allowance | None
+) -> list[Job]:
+    """Check all points, and give what runs each."""
+    jobs = []
+    for setting in request.list_settings():
         text, overrides, kept = _write(allowed, setting)
-        for seed in request.seeds:
-            labels = zip(FACTORS, setting.labels, strict=True)
-            columns = {"setting": number, **dict(labels), "seed": seed}
-            points.append((columns, prepare(text, overrides, seed, kept, allowance)))
-    return points
+        jobs += [prepare(text, overrides, seed, kept, allowance) for seed in request.seeds]
+    return jobs
 
 
 def _write(allowed: tuple[Path, ...], setting: Setting) -> tuple[Text, Overrides, Kept]:

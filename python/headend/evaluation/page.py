@@ -37,39 +37,13 @@ def render_evaluation(result: Evaluation) -> str:
 
     answer, figures = result.present()
     found = result.findings
-    family = found.request.family
-    cases = [
-        Section(
-            "sections",
-            _describe_case(result, case),
-            f"{name_section(case.section)} {case.title}",
-            anchor=case.id,
-        )
-        for case in found.cases
-    ]
-    every = [
-        fold(
-            f"{name_section(case.section)} {case.title}",
-            tabulate_conditions(found, case),
-            is_minor=True,
-        )
-        for case in found.cases
-    ]
-    closing = [
-        Section("sections", every, "Every condition"),
-        Section(
-            "sections",
-            [Section("table", tabulate_untested(found))],
-            f"What is not run of {family.document}",
-        ),
-    ]
     return render_page(
         Page(
             result.title,
             answer,
             figures,
-            [_list_misses(found), *cases],
-            closing,
+            [_list_misses(found), *list_case_sections(found, has_files=result.folder is not None)],
+            list_closing(found),
             remarks=[describe_setup(found)],
             warnings=result.notes,
             failures=[told for _, told in list_failures(result.failures)],
@@ -79,16 +53,48 @@ def render_evaluation(result: Evaluation) -> str:
     )
 
 
-def _describe_case(result: Evaluation, case: Case) -> list[Section]:
+def list_case_sections(found: Findings, *, has_files: bool = False) -> list[Section]:
+    """Make a section of each case, which may name the files of its worst conditions."""
+    return [
+        Section(
+            "sections",
+            _describe_case(found, case, has_files=has_files),
+            f"{name_section(case.section)} {case.title}",
+            anchor=case.id,
+        )
+        for case in found.cases
+    ]
+
+
+def list_closing(found: Findings) -> list[Section]:
+    """Make the sections that close the page: every condition, and what is not run."""
+    every = [
+        fold(
+            f"{name_section(case.section)} {case.title}",
+            tabulate_conditions(found, case),
+            is_minor=True,
+        )
+        for case in found.cases
+    ]
+    return [
+        Section("sections", every, "Every condition"),
+        Section(
+            "sections",
+            [Section("table", tabulate_untested(found))],
+            f"What is not run of {found.request.family.document}",
+        ),
+    ]
+
+
+def _describe_case(found: Findings, case: Case, *, has_files: bool) -> list[Section]:
     """Give what is run, how far the RFC wants it, the verdicts, and what to run to see more."""
-    found = result.findings
     family = found.request.family
     about = case.about
     if need := family.needs.get(case.section):
         about += f" {family.document}, section 13: the scenario {need}."
     parts = [text(about, style="soft"), Section("table", tabulate_case(found, case))]
     commands = [write_command(own) for own in list_failing(found) if own.case.id == case.id]
-    if commands and result.folder:
+    if commands and has_files:
         told = join_names([f"`{own}`" for own in commands])
         parts.append(
             text(f"The worst condition, in the folder of this page: {told}.", style="soft")

@@ -94,6 +94,13 @@ class Request:
                     for name in self.every:
                         yield Setting(case, variant, place, name)
 
+    def list_columns(self) -> Iterator[dict[str, Any]]:
+        """List the points: the leading columns of the rows of each, in order."""
+        for number, setting in enumerate(self.list_settings(), start=1):
+            labels = dict(zip(FACTORS, setting.labels, strict=True))
+            for seed in self.seeds:
+                yield {"setting": number, **labels, "seed": seed}
+
     def make_design(self) -> Design:
         """Give what is run as a design."""
         rows = [setting.labels for setting in self.list_settings()]

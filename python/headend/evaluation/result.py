@@ -15,7 +15,7 @@ from headend.errors import InputError
 from headend.evaluation.findings import Findings
 from headend.evaluation.request import FACTORS, Request
 from headend.evaluation.sentences import answer_evaluation
-from headend.evaluation.tables import list_rows
+from headend.evaluation.tables import tabulate_verdicts
 from headend.pages.notebook import Presented
 from headend.results.experiment import (
     TABLES,
@@ -92,9 +92,7 @@ class Evaluation(Experiment, Presented):
     @property
     def verdicts(self) -> pl.DataFrame:
         """A row for each name, criterion and condition, worst conditions first."""
-        import polars as pl
-
-        return pl.DataFrame(list(list_rows(self.findings)), infer_schema_length=None)
+        return tabulate_verdicts(self.findings)
 
     @property
     def is_missed(self) -> bool:

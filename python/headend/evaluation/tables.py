@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headend.analysis.estimate import Estimate, format_estimate
 from headend.analysis.grading import Grade
@@ -14,6 +14,9 @@ from headend.evaluation.case import Case
 from headend.evaluation.findings import Finding, Findings, Spot, Verdict, rank_verdict
 from headend.text.quantity import Kind, format_quantity
 from headend.wording.table import Cell, Column, Row, Table, make_matrix, make_table
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: The words of verdicts.
 WORDS = {
@@ -166,6 +169,13 @@ def tabulate_untested(findings: Findings) -> Table:
         for own in findings.request.family.untested
     ]
     return make_table("section", ["why"], rows)
+
+
+def tabulate_verdicts(findings: Findings) -> pl.DataFrame:
+    """Give a row for each name, criterion and condition, worst conditions first."""
+    import polars as pl
+
+    return pl.DataFrame(list(list_rows(findings)), infer_schema_length=None)
 
 
 def list_rows(findings: Findings) -> Iterator[dict[str, Any]]:

@@ -15,6 +15,7 @@ from headend.design.factor import Factor, Role, Value
 from headend.design.place import add_line, read_toml
 from headend.design.reading import refuse_unknown
 from headend.errors import InputError, suggest
+from headend.evaluation.request import SEEDS, Request
 from headend.scenario.conflicts import check_shared
 from headend.scenario.file_access import FileAccess
 from headend.scenario.shipped import list_scenarios
@@ -22,15 +23,19 @@ from headend.scenario.source import Overrides
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
 from headend.study.claims import Claim, check_table
 from headend.study.documents import DocumentError, Reading, choose_readings
+from headend.study.evaluated import read_request
 from headend.text.wording import write_count
 
 _KEYS = {
     "format", "title", "source", "readings", "question", "description", "scenario",
     "set", "seeds", "grid", "measures", "distributions", "series", "claim", "figure", "quick",
+    "evaluation",
 }  # fmt: skip
 _NEEDED = ("title", "source", "claim")
 #: What a study of runs needs besides; one that only calculates has none of them.
 _NEEDED_TO_RUN = ("scenario", "grid", "measures")
+#: What a study of an evaluation has not got: the evaluation's cases say what is run and kept.
+_NOT_OF_EVALUATIONS = (*_NEEDED_TO_RUN, "set", "distributions", "series")
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ class FigureDefinition:
 class Study:
     """A study as its file states it.
 
-    A study without a scenario only calculates: it has no points.
+    A study without a scenario has an evaluation, or only calculates: it has no points then.
     """
 
     name: str
@@ -77,6 +82,8 @@ class Study:
     figures: tuple[FigureDefinition, ...]
     distributions: dict[str, str] = field(default_factory=dict)
     series: dict[str, str] = field(default_factory=dict)
+    #: What is evaluated, in place of a scenario.
+    request: Request | None = None
     quick: str = ""
     #: What it runs where its document leaves that open.
     readings: tuple[Reading, ...] = ()
@@ -100,11 +107,17 @@ class Study:
     @property
     def has_runs(self) -> bool:
         """Whether it has points, and does not only calculate."""
-        return self.design.scenario is not None
+        return self.design.scenario is not None or self.request is not None
 
     def with_seeds(self, seeds: tuple[int, ...]) -> Study:
         """Give it with other seeds."""
+        if self.request is not None:
+            return self._with_request(replace(self.request, seeds=seeds))
         return replace(self, design=replace(self.design, seeds=seeds))
+
+    def _with_request(self, request: Request) -> Study:
+        """Give it with another evaluation."""
+        return replace(self, request=request, design=request.make_design())
 
     def list_points(self) -> list[Point]:
         """List all settings with all seeds.
@@ -135,6 +148,10 @@ class Study:
         quick = self.content.get("quick", {})
         if not quick:
             raise InputError(f"{self.name}: this study has no quick form")
+        if self.request is not None:
+            asked = {**self.content["evaluation"], **quick.get("evaluation", {})}
+            request = read_request(asked, quick.get("seeds", self.seeds))
+            return replace(self._with_request(request), quick=quick["description"], whole=self)
         grid = self.content["grid"]
         factors = [
             _read_axis(name, grid[name], self.access, quick.get("grid", {})) for name in grid
@@ -208,7 +225,12 @@ def read_study(name: str, folder: Path, allowed: tuple[Path, ...] = ()) -> Study
     refuse_unknown(content, _KEYS, f"{path}: ")
     runs = any(key in content for key in _NEEDED_TO_RUN)
     try:
-        design = _read_design(content, FileAccess(folder, allowed=allowed))
+        request = _read_evaluation(content)
+        design = (
+            request.make_design()
+            if request
+            else _read_design(content, FileAccess(folder, allowed=allowed))
+        )
         for key in (*_NEEDED, *(_NEEDED_TO_RUN if runs else ())):
             if key not in content and not (key == "scenario" and design.scenario):
                 raise InputError(f'missing key "{key}"')
@@ -225,6 +247,7 @@ def read_study(name: str, folder: Path, allowed: tuple[Path, ...] = ()) -> Study
             figures=tuple(FigureDefinition.read(item) for item in content.get("figure", [])),
             distributions=dict(content.get("distributions", {})),
             series=dict(content.get("series", {})),
+            request=request,
             readings=choose_readings(content.get("readings", []), folder),
             allowed=allowed,
             content=content,
@@ -237,6 +260,17 @@ def read_study(name: str, folder: Path, allowed: tuple[Path, ...] = ()) -> Study
         raise InputError(f"{path}: {error}") from error
     study.check_paths()
     return study
+
+
+def _read_evaluation(content: Mapping[str, Any]) -> Request | None:
+    """Read what is evaluated; None of a study that has no evaluation."""
+    if "evaluation" not in content:
+        return None
+    for key in _NOT_OF_EVALUATIONS:
+        if key in content:
+            told = "a study with [evaluation] has none: what is run is what the RFC says"
+            raise InputError(f"{key}: {told}")
+    return read_request(content["evaluation"], content.get("seeds", SEEDS))
 
 
 def _read_design(content: Mapping[str, Any], access: FileAccess) -> Design:

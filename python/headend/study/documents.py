@@ -26,6 +26,7 @@ DOCUMENTS = {
     "cable-plant": "The cable plant: request, grant and contention",
     "low-latency": "Low Latency DOCSIS and L4S",
     "recommend": "What `headend recommend` says, beside what documents recommend",
+    "evaluation": "What the IETF says should be tested of queues and of congestion controls",
     "validation": "Models beside their closed forms and beside each other",
 }
 

@@ -34,6 +34,8 @@ from headend.scenario.shipped import list_studies
 from headend.study.analysis import call, refuse_answer
 from headend.study.claims import CheckedClaim
 from headend.study.definition import Study, read_study
+from headend.study.evaluated import describe_cases, draw_verdicts
+from headend.study.points import select_rows
 from headend.study.sentences import answer_study, order_claims
 from headend.wording.table import Column, make_table
 
@@ -103,7 +105,7 @@ class StudyOutcome:
                 self.answer,
                 self.figures,
                 [Section("study", content)],
-                self._list_points() if self.study.has_runs else [],
+                self._list_points(),
                 warnings=self.warnings,
                 columns="of-claims",
             )
@@ -160,6 +162,10 @@ class StudyOutcome:
         """Make the section of all points, without distributions and courses over time."""
         from headend.pages.section import fold
 
+        if self.study.request is not None:
+            return describe_cases(self.study.request, self.points)
+        if not self.study.has_runs:
+            return []
         shown = self.points.drop([*self.study.distributions, *self.study.series])
         rows = [
             [f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
@@ -180,10 +186,11 @@ def _is_drawn(folder: Path, fingerprint: str) -> bool:
 
 
 def draw_study_figures(study: Study, analysis: ModuleType, points: pl.DataFrame) -> list[Figure]:
-    """Draw a study's figures with the functions of its ``analysis.py``."""
+    """Draw a study's figures with the functions of its ``analysis.py``, then an evaluation's."""
     figures = []
+    rows = select_rows(study, points)
     for own in study.figures:
-        panels: Sequence[Panel] = call(analysis, own.draw, f"figure {own.name}", points)
+        panels: Sequence[Panel] = call(analysis, own.draw, f"figure {own.name}", rows)
         if not isinstance(panels, Sequence) or not all(isinstance(one, Panel) for one in panels):
             found = type(panels).__name__
             problem = f"expected it to return a list of panels, found {found}"
@@ -196,7 +203,7 @@ def draw_study_figures(study: Study, analysis: ModuleType, points: pl.DataFrame)
                 problem = f"a chart that cannot be drawn: {why}"
                 raise refuse_answer(analysis, own.draw, problem) from error
         figures.append(Figure(own.name, own.title, own.explanation, list(panels)))
-    return figures
+    return figures if study.request is None else figures + draw_verdicts(study.request, points)
 
 
 def find_pictures(folder: Path) -> list[Path]:

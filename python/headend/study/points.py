@@ -20,6 +20,7 @@ from headend.running.memory import Allowance
 from headend.scenario.source import read_scenario
 from headend.scenario.subjects import Vocabulary
 from headend.study.definition import Study
+from headend.study.evaluated import gather_evaluation, list_verdicts, prepare_evaluation
 
 if TYPE_CHECKING:
     import polars as pl
@@ -124,6 +125,8 @@ def prepare_points(study: Study, allowance: Allowance | None = None) -> list[Job
         When a point's scenario is refused or needs more memory than is allowed, or what the study
         sets for all points has no effect.
     """
+    if study.request is not None:
+        return prepare_evaluation(study.request, allowance)
     columns = Columns(study.measures, study.distributions, study.series)
     file = study.folder / "study.toml"
     # Points of one scenario share its text. It is read anew each time: the file may have changed.
@@ -163,10 +166,17 @@ def gather_points(
     for place, job in zip(places, jobs, strict=True):
         if failure := finished.failures.get(job.key):
             raise InputError(f"{study.name}: {place}: {failure.reason}")
+    if study.request is not None:
+        return gather_evaluation(study.request, jobs, store, finished)
     if not places:
         return pl.DataFrame()
     measured = pl.concat([store.read(job.key) for job in jobs])
     return pl.DataFrame(places, infer_schema_length=None).hstack(measured)
+
+
+def select_rows(study: Study, points: pl.DataFrame) -> pl.DataFrame:
+    """Give what the functions of an analysis are given: points, or the verdicts on them."""
+    return points if study.request is None else list_verdicts(study.request, points)
 
 
 def read_distribution(

@@ -19,7 +19,7 @@ from headend.running.notes import note_warnings
 from headend.study.claims import check_claims
 from headend.study.definition import Study
 from headend.study.outcome import StudyOutcome, draw_study_figures
-from headend.study.points import gather_points, prepare_points
+from headend.study.points import gather_points, prepare_points, select_rows
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,9 @@ class _Begun:
         outcome = StudyOutcome(
             study,
             points,
-            check_claims(study.claims, self.analysis, points, quick=bool(study.quick)),
+            check_claims(
+                study.claims, self.analysis, select_rows(study, points), quick=bool(study.quick)
+            ),
             draw_study_figures(study, self.analysis, points),
             note_warnings(
                 study.design.names, [(own.factor_labels, job.warnings) for own, job in pairs]
