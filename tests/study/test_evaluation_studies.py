@@ -175,7 +175,8 @@ def test_a_small_study_runs_to_its_page_and_is_not_run_again(tmp_path: Path) -> 
     found = json.loads(first.stdout)
     assert found == json.loads(again.stdout)
     assert [claim["verdict"] for claim in found["claims"]] == ["reproduced"]
-    assert found["seeds"] == [1, 2]
+    # Two tests of section 5.3, two names and two seeds.
+    assert (found["seeds"], found["points"]) == ([1, 2], 8)
     page = (tmp_path / "out/report.html").read_text()
     for part in ("CoDel under a flood", "§5.3", "Every condition", "What is not run of RFC 7928"):
         assert part in page, part

@@ -66,6 +66,13 @@ class StudyOutcome:
     unwritten: BaseException | None = None
 
     @property
+    def count(self) -> int:
+        """How many points were run; an evaluation has several rows for each."""
+        if self.study.request is None:
+            return self.points.height
+        return self.points.select("setting", "seed").n_unique()
+
+    @property
     def answer(self) -> Answer:
         """What a page or command says first."""
         return answer_study(self.study, self.claims, self.figures)
@@ -78,7 +85,7 @@ class StudyOutcome:
             "source": self.study.source,
             "readings": [reading.to_dict() for reading in self.study.readings],
             "quick": self.study.quick,
-            "points": self.points.height,
+            "points": self.count,
             "seeds": list(self.study.seeds) if self.study.has_runs else [],
             "warnings": list(self.warnings),
             "claims": [item.to_dict() for item in self.claims],
@@ -97,7 +104,7 @@ class StudyOutcome:
         content = {
             "study": self.study,
             "checked": order_claims(self.claims),
-            "points": self.points.height,
+            "points": self.count,
         }
         page = render_page(
             Page(
