@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import threading
 from pathlib import Path
@@ -158,9 +159,13 @@ def test_the_latex_table_escapes_and_marks(result: Evaluation) -> None:
 def test_latex_never_replaces_a_file_of_somebody_else(tmp_path: Path) -> None:
     own = tmp_path / "paper.tex"
     own.write_text(r"\documentclass{article}")
-    with pytest.raises(InputError, match="is no table of headend"):
+    with pytest.raises(InputError, match="is no LaTeX of headend"):
         check_latex(own)
     assert check_latex(own, force=True) == own
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match=r"expected a file to write LaTeX to, found a pipe"):
+        check_latex(pipe, force=True)
 
 
 def test_the_command_prints_the_answer_and_ends_with_one(tmp_path: Path) -> None:
