@@ -63,7 +63,7 @@ def test_the_page_says_verdict_number_bound_whose_and_the_baseline(result: Evalu
         "What fails, worst first",
         'href="#friendly"',
         'id="friendly"',
-        "the RFC's comparison, our margin (§1.2); §5.1.1",
+        "bound: the RFC's comparison, our margin (§1.2)",
         "RFC 7928, section 13: the scenario must be considered.",
         "<code>headend run worst-friendly-codel.toml</code>",
         "goodput ≥ 90 % of drop_tail's",
@@ -226,6 +226,9 @@ def test_runs_that_fail_leave_criteria_undecided_and_everything_says_so(
     reason = "2 of 2 runs of law.py:Crash failed"
     assert "law.py:Crash: 0 of 2 criteria hold, 2 are undecided." in told
     assert f"2 of 2 criteria of law.py:Crash lack runs: {reason}, in TCP-friendly sender" in told
+    (failed,) = [line for line in done.stderr.splitlines() if line.startswith("failed: ")]
+    first = "friendly, 50 Mbit/s, 20 ms, 1 BDP, law.py:Crash, seed 1"
+    assert failed.startswith(f"failed: 2 points, the first {first}: at ")
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     suites = ElementTree.parse(tmp_path / "j.xml").getroot()
     assert suites.get("skipped") == suites.get("tests") == "2"

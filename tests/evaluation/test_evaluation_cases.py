@@ -54,6 +54,7 @@ def test_the_engine_takes_every_case_with_its_measures(family: Family) -> None:
 @pytest.mark.parametrize(("family", "case"), EVERY, ids=lambda own: getattr(own, "id", ""))
 def test_a_criterion_reads_what_its_case_keeps(family: Family, case: Case) -> None:
     assert len({own.id for own in case.criteria}) == len(case.criteria)
+    assert len({own.statement for own in case.criteria}) == len(case.criteria)
     for criterion in case.criteria:
         readable = False
         for variant in case.variants:

@@ -130,8 +130,11 @@ def test_one_condition_that_fails_is_enough_and_the_worst_is_told() -> None:
     assert [own.spot.variant for own in verdict.findings] == ["worse", "bad", "good"]
     assert verdict.count(Feasibility.FAILS) == 2
     told = describe_miss(found, verdict)
-    assert told == "Toy (§1.2): x is 9 ns; at most 2 ns is required, at worse"
+    assert told == "Toy (§1.2): x is 9 ns; at most 2 ns is required; condition: worse"
     assert list_misses(found, ["a"]) == [verdict]
+    # A link has the section of the heading that it leads to, wherever the criterion is from.
+    elsewhere = replace(verdict, criterion=replace(verdict.criterion, section="9"))
+    assert describe_miss(found, elsewhere) == told
     cell = tabulate_case(found, found.cases[0]).rows[0].cells[1]
     assert cell
     assert (cell.word, cell.text) == ("fails", "9 ns")

@@ -52,7 +52,7 @@ def describe_missing(findings: Findings, name: str) -> str:
     return (
         f"{count} of {len(judged)} criteria of {name} lack runs:"
         f" {first.missing}, in {verdict.case.title}"
-        f" ({name_section(verdict.section)}){f', at {where}' if where else ''}."
+        f" ({name_section(verdict.case.section)}){f'; condition: {where}' if where else ''}."
     )
 
 

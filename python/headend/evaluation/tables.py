@@ -68,12 +68,13 @@ def tabulate_case(findings: Findings, case: Case) -> Table:
     columns = [Column("required"), *(Column(name) for name in names)]
     rows = []
     for criterion in case.criteria:
-        section = name_section(criterion.section or case.section)
         bound = criterion.write_bound(family.baseline)
-        whose = str(criterion.bound.whose)
+        note = f"bound: {criterion.bound.whose}"
         if criterion.bound.section:
-            whose += f" ({name_section(criterion.bound.section)})"
-        required = Cell(f"{criterion.what} {bound}", note=f"{whose}; {section}")
+            note += f" ({name_section(criterion.bound.section)})"
+        if criterion.section:  # another one than that of the case
+            note += f"; criterion: {name_section(criterion.section)}"
+        required = Cell(f"{criterion.what} {bound}", note=note)
         cells = [describe_verdict(findings, findings.find(name, case, criterion)) for name in names]
         rows.append(Row(criterion.statement, (required, *cells)))
     return Table(tuple(columns), tuple(rows), "criterion", look="stacked")
@@ -101,7 +102,7 @@ def describe_verdict(findings: Findings, verdict: Verdict) -> Cell:
     kind = verdict.criterion.kind
     lines = [worst.missing] if worst.missing else []
     if where := findings.name_spot(worst.spot):
-        lines.append(f"at {where}")
+        lines.append(f"condition: {where}")
     if worst.baseline and verdict.name != baseline and baseline:
         lines.append(f"{baseline}: {format_estimate(worst.baseline, kind)}")
     if len(verdict.findings) > 1:
@@ -221,8 +222,9 @@ def describe_miss(findings: Findings, verdict: Verdict) -> str:
         told.append(f"{sign} {limit} is required{of}")
     if worst.missing:
         told.append(worst.missing)
-    at = f", at {where}" if where else ""
-    return f"{verdict.case.title} ({name_section(verdict.section)}): {'; '.join(told)}{at}"
+    if where:
+        told.append(f"condition: {where}")
+    return f"{verdict.case.title} ({name_section(verdict.case.section)}): {'; '.join(told)}"
 
 
 def count_standings(counts: dict[Feasibility, int]) -> str:
