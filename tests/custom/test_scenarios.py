@@ -111,7 +111,10 @@ def test_results_hold_the_code_and_repeat_the_run_without_its_file(folder: Path)
         ("my_law.py:Lw", 'no class is called "Lw"; did you mean "Law"?'),
         ("my_law.py:Duration", '"Duration" is no class of the kind headend.ControlLaw'),
         ("other.py:Law", "no such file"),
-        ("my_law.py", '"my_law.py:Law", found "my_law.py"; the file has Law, Needs, Misspelt, Idle,'),
+        (
+            "my_law.py",
+            '"my_law.py:Law", found "my_law.py"; the file has Law, Needs, Misspelt, Idle,',
+        ),
         ("my_law.py:", 'expected a file and a class in it, such as "my_law.py:Law", found "my_law'),
         ("other.py", 'such as "other.py:MyClass", found "other.py"; no such file'),
         ("my_law.py:Misspelt", 'Misspelt.enqeue is never called; did you mean "enqueue"?'),

@@ -27,6 +27,8 @@ def describe(
     if not own:
         return f"{name}: {error}{_locate(method, file)}"
     what = " ".join("".join(traceback.format_exception_only(error)).split())
+    if isinstance(error, KeyboardInterrupt):
+        what = "interrupted, since the call did not return"
     line = f"{file}, line {own[0].lineno}, in {own[0].name}: {own[0].line}"
     callers = "".join(
         f"; called in line {frame.lineno}, in {frame.name}" for frame in own[1:_MOST_CALLS]

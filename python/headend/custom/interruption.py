@@ -6,6 +6,10 @@ import ctypes
 import sys
 from types import FrameType
 
+#: How long a call may take to return after a run was to stop, in seconds. Whatever returns stops
+#: much sooner.
+PATIENCE_SECONDS = 1.0
+
 #: What the names of the modules begin with that files with code become.
 MODULE_PREFIX = "headend_custom_"
 

@@ -17,6 +17,7 @@ import select
 import signal
 import struct
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -128,22 +129,38 @@ def _emulate(
 
 
 def _follow(emulation: Any, orders: BinaryIO, reports: BinaryIO) -> bool:
-    """Report each update until the run is over; False where the one who listens is gone."""
+    """Report each update until the run is over; False where the one who listens is gone.
+
+    Code of the user's own that does not return is interrupted once the commands were to stop.
+    """
     poll = select.poll()
     poll.register(orders, select.POLLIN)
+    is_stopped, heard = False, time.monotonic()
     while True:
         if poll.poll(0):
             try:
                 emulation.stop(receive(orders))
             except EOFError:
                 return False
+            is_stopped = True
         update = emulation.next(SLICE_SECONDS)
         if update is None:
+            if is_stopped:
+                _interrupt_code(heard)
             continue
+        heard = time.monotonic()
         state, rows = update
         send(reports, ("update", state, _list_columns(rows), emulation.take_capture()))
         if json.loads(state)["over"]:
             return True
+
+
+def _interrupt_code(heard: float) -> None:
+    """Interrupt code of the user's own where nothing was heard of the emulation for long."""
+    from headend.custom.interruption import PATIENCE_SECONDS, interrupt_code
+
+    if time.monotonic() - heard > PATIENCE_SECONDS:
+        interrupt_code()
 
 
 def _list_columns(tables: dict[str, Any]) -> dict[str, Any]:

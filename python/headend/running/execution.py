@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from headend.custom.interruption import CodeInterrupted, interrupt_code
+from headend.custom.interruption import PATIENCE_SECONDS, CodeInterrupted, interrupt_code
 from headend.text.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
 #: How long the engine runs before it is asked again whether to go on; Ctrl-C is answered within it.
 SLICE_SECONDS = 0.1
-
-#: How long code of the user's own may take to return from a call after a run was to stop. Whatever
-#: returns stops within a slice.
-CODE_SECONDS = 1.0
 
 Progress = Callable[[int], None]
 Job = TypeVar("Job")
@@ -149,7 +145,8 @@ def count_cores() -> int:
 def stop_on_interrupt() -> Iterator[threading.Event]:
     """Turn Ctrl-C and SIGTERM into a request to stop; the second one interrupts at once.
 
-    Code of the user's own that has not returned after `CODE_SECONDS` is interrupted in its call.
+    Code of the user's own that has not returned `PATIENCE_SECONDS` later is interrupted in its
+    call.
 
     Yields
     ------
@@ -166,7 +163,7 @@ def stop_on_interrupt() -> Iterator[threading.Event]:
 
     def watch() -> None:
         asked.wait()
-        while not over.wait(CODE_SECONDS):
+        while not over.wait(PATIENCE_SECONDS):
             interrupt_code()
 
     watcher = threading.Thread(target=watch, name="headend-interruption", daemon=True)
