@@ -80,8 +80,8 @@ def test_the_worst_condition_of_what_fails_is_a_scenario(result: Evaluation) -> 
     ran = headend.run(result.folder / "worst-friendly-codel.toml")
     goodput = ran.flows.filter(flow="tcp", direction="down")["goodput_bps"].item()
     (verdict,) = list_misses(result.findings, ["codel"])
-    (spot,) = (own.spot for own in verdict.findings)
-    assert goodput == result.findings.read(verdict.case, spot, "codel", take("goodput"))[1]
+    (condition,) = (own.condition for own in verdict.findings)
+    assert goodput == result.findings.read(verdict.case, condition, "codel", take("goodput"))[1]
     assert "codel" in ran.title
 
 
