@@ -111,3 +111,12 @@ def test_a_law_that_does_not_return_is_interrupted_with_the_program(folder: Path
     kept = headend.load(folder / "out")
     assert isinstance(kept, headend.Result)
     assert kept.is_partial
+
+
+@pytest.mark.slow
+def test_real_time_does_not_wait_for_a_law_that_does_not_return(folder: Path) -> None:
+    line = write_plain("10 Mbit/s", "10 Mbit/s")
+    options = ["--set", "queue=my.py:Endless"]
+    run = emulate(line, PING, folder=folder, options=options, expected=2)
+    assert "my.py:Endless: interrupted, since the call did not return (my.py, line" in run.stderr
+    assert run.result.is_partial

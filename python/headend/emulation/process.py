@@ -37,6 +37,10 @@ _LENGTH = struct.Struct("<Q")
 #: How long an update is waited for, in seconds; a signal for the commands is passed on within it.
 SLICE_SECONDS = 0.1
 
+#: How long one call of the user's own code may take, in seconds; once the commands were to stop, a
+#: fifth of it.
+CALL_SECONDS = 5.0
+
 
 def main(arguments: list[str]) -> None:
     """Read the request, enter the namespaces, and emulate in a child, their first process."""
@@ -131,7 +135,7 @@ def _emulate(
 def _follow(emulation: Any, orders: BinaryIO, reports: BinaryIO) -> bool:
     """Report each update until the run is over; False where the one who listens is gone.
 
-    Code of the user's own that does not return is interrupted once the commands were to stop.
+    Code of the user's own that does not return is interrupted: real time does not wait for it.
     """
     poll = select.poll()
     poll.register(orders, select.POLLIN)
@@ -145,8 +149,7 @@ def _follow(emulation: Any, orders: BinaryIO, reports: BinaryIO) -> bool:
             is_stopped = True
         update = emulation.next(SLICE_SECONDS)
         if update is None:
-            if is_stopped:
-                _interrupt_code(heard)
+            _interrupt_code(time.monotonic() - heard, is_stopped=is_stopped)
             continue
         heard = time.monotonic()
         state, rows = update
@@ -155,12 +158,13 @@ def _follow(emulation: Any, orders: BinaryIO, reports: BinaryIO) -> bool:
             return True
 
 
-def _interrupt_code(heard: float) -> None:
-    """Interrupt code of the user's own where nothing was heard of the emulation for long."""
-    from headend.custom.interruption import PATIENCE_SECONDS, interrupt_code
+def _interrupt_code(silence: float, *, is_stopped: bool) -> None:
+    """Interrupt code of the user's own where nothing was heard of the emulation for so long."""
+    if silence < (CALL_SECONDS / 5 if is_stopped else CALL_SECONDS):
+        return
+    from headend.custom.interruption import interrupt_code
 
-    if time.monotonic() - heard > PATIENCE_SECONDS:
-        interrupt_code()
+    interrupt_code()
 
 
 def _list_columns(tables: dict[str, Any]) -> dict[str, Any]:
