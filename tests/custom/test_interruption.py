@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -100,6 +102,14 @@ def test_code_that_does_not_return_when_it_is_loaded_ends_the_command(folder: Pa
     assert ended.returncode == 130, ended.stderr
     assert "interrupted" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_from_python_an_interruption_is_raised(folder: Path) -> None:
+    timer = threading.Timer(0.5, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        headend.run("upload-and-call", set={"queue": "my.py:Endless"})
+    timer.join()
 
 
 def test_code_that_catches_the_interruption_is_interrupted_again(folder: Path) -> None:
