@@ -139,6 +139,18 @@ def test_what_cannot_be_used_is_one_error(folder: Path, queue: object, expected:
     assert "\n" not in str(caught.value)
 
 
+def test_a_file_without_a_class_is_told_the_classes_of_the_kind_that_is_meant(folder: Path) -> None:
+    (folder / "both.py").write_text(
+        "import headend\nfrom headend import ControlLaw\n\n\nclass Law(ControlLaw):\n    pass\n\n\n"
+        "class Mine(headend.CongestionControl):\n    pass\n\n\nclass Other(Mine):\n    pass\n"
+    )
+    told = r'"both\.py:Mine", found "both\.py"; the file has Mine, Other'
+    with pytest.raises(InputError, match=rf"{told} \(from --set tcp\.congestion"):
+        headend.run("upload-and-call", set={"tcp.congestion": "both.py"})
+    with pytest.raises(InputError, match=rf"senders: .*{told}$"):
+        headend.recommend(upstream="5 Mbit/s", downstream="50 Mbit/s", senders="both.py")
+
+
 def test_code_that_does_not_compile_is_named_with_its_line(folder: Path) -> None:
     (folder / "broken.py").write_text("from headend import ControlLaw\n\nclass Law(ControlLaw:\n")
     with pytest.raises(InputError, match=r"broken.py, line 3: .*class Law\(ControlLaw:"):

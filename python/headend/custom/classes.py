@@ -12,16 +12,19 @@ from headend.files import read_bytes
 #: A file with code that is larger than this is not looked into.
 _LARGEST_BYTES = 2**20
 
-_BASES = frozenset({"ControlLaw", "CongestionControl"})
+#: Of what the classes of a kind of code derive.
+_BASES = {"queue": "ControlLaw", "congestion": "CongestionControl"}
 
 
-def describe_missing_class(name: str, folders: Iterable[Path]) -> str | None:
+def describe_missing_class(name: str, kind: str, folders: Iterable[Path]) -> str | None:
     """Say what is expected where a file stands without a class of it.
 
     Parameters
     ----------
     name
         What was written, such as ``my_law.py``.
+    kind
+        Of what: ``queue`` or ``congestion``.
     folders
         Where the file may be.
 
@@ -35,18 +38,19 @@ def describe_missing_class(name: str, folders: Iterable[Path]) -> str | None:
     if not colon or not file.removesuffix(".py") or found[:1] not in ("", ":"):
         return None
     path = next((one / file for one in folders if (one / file).is_file()), None)
-    classes = list_classes(path) if path else []
+    base = _BASES[kind]
+    classes = list_classes(path, base) if path else []
     example = classes[0] if classes else "MyClass"
     what = f'expected a file and a class in it, such as "{file}:{example}", found "{name}"'
     if path is None:
         return f"{what}; no such file"
     if not classes:
-        return f"{what}; the file has no class of the kind ControlLaw or CongestionControl"
+        return f"{what}; the file has no class of the kind {base}"
     return f"{what}; the file has {', '.join(classes)}"
 
 
-def list_classes(path: Path) -> list[str]:
-    """List the classes of a file that derive from `ControlLaw` or `CongestionControl`.
+def list_classes(path: Path, base: str) -> list[str]:
+    """List the classes of a file that derive from a base.
 
     Bases are compared by name alone; a file that cannot be read or parsed has none.
     """
@@ -54,7 +58,7 @@ def list_classes(path: Path) -> list[str]:
         tree = ast.parse(read_bytes(path, _LARGEST_BYTES, "file"))
     except (InputError, OSError, SyntaxError, ValueError):
         return []
-    known, found = set(_BASES), []
+    known, found = {base}, []
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and known & set(_list_bases(node)):
             known.add(node.name)

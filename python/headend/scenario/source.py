@@ -191,9 +191,10 @@ class Text:
         from headend.custom.classes import describe_missing_class
         from headend.scenario.lookup import find_kind
 
-        if error.unknown and find_kind(error.known) in _CODE_KINDS:
-            why = describe_missing_class(error.unknown, (Path(), self.access.scenario))
-            if why:
+        kind = find_kind(error.known)
+        if error.unknown and kind in _CODE_KINDS:
+            folders = (Path(), self.access.scenario)
+            if why := describe_missing_class(error.unknown, kind, folders):
                 return _UNKNOWN.sub(lambda _: why, str(error))
         return _explain_unknown(error)
 
