@@ -6,10 +6,9 @@ import re
 import textwrap
 from collections.abc import Sequence
 
-#: The space between a number and its unit, and around the sign before its interval.
+#: The space between a number and its unit.
 _BEFORE_UNIT = re.compile(
-    r"(?<=\d) (?=%|pp\b|[kMG]?bit/s|[mµn]?s\b|min\b|(?:[kKMG]i?)?B\b|BDP\b|RPM|±)"
-    r"|(?<=±) (?=[\d<])"
+    r"(?<=\d) (?=%|pp\b|[kMG]?bit/s|[mµn]?s\b|min\b|(?:[kKMG]i?)?B\b|BDP\b|RPM)"
 )
 
 #: What stands between backticks: a command, or an option with its value.
@@ -81,14 +80,12 @@ def write_count(number: int, word: str) -> str:
 
 
 def keep_units(text: str) -> str:
-    r"""Keep a number, its interval and its unit on one line.
+    r"""Keep a number and its unit on one line.
 
     Examples
     --------
     >>> keep_units("each 2 to 3.5 Mbit/s").split(" ")
     ['each', '2', 'to', '3.5\xa0Mbit/s']
-    >>> keep_units("is 36 ± 9 %").split(" ")
-    ['is', '36\xa0±\xa09\xa0%']
     """
     return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", text)
 
