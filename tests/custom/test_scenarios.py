@@ -111,6 +111,12 @@ def test_results_hold_the_code_and_repeat_the_run_without_its_file(folder: Path)
         ("my_law.py:Lw", 'no class is called "Lw"; did you mean "Law"?'),
         ("my_law.py:Duration", '"Duration" is no class of the kind headend.ControlLaw'),
         ("other.py:Law", "no such file"),
+        (
+            "my_law.py",
+            '"my_law.py:Law", found "my_law.py"; the file has Law, Needs, Misspelt, Idle,',
+        ),
+        ("my_law.py:", 'expected a file and a class in it, such as "my_law.py:Law", found "my_law'),
+        ("other.py", 'such as "other.py:MyClass", found "other.py"; no such file'),
         ("my_law.py:Misspelt", 'Misspelt.enqeue is never called; did you mean "enqueue"?'),
         ("my_law.py:Idle", "Idle has none of the methods enqueue, dequeue, update"),
         ("my_law.py:Taken", '"limit" is the engine\'s'),
@@ -131,6 +137,18 @@ def test_what_cannot_be_used_is_one_error(folder: Path, queue: object, expected:
         run(queue)
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_without_a_class_is_told_the_classes_of_the_kind_that_is_meant(folder: Path) -> None:
+    (folder / "both.py").write_text(
+        "import headend\nfrom headend import ControlLaw\n\n\nclass Law(ControlLaw):\n    pass\n\n\n"
+        "class Mine(headend.CongestionControl):\n    pass\n\n\nclass Other(Mine):\n    pass\n"
+    )
+    told = r'"both\.py:Mine", found "both\.py"; the file has Mine, Other'
+    with pytest.raises(InputError, match=rf"{told} \(from --set tcp\.congestion"):
+        headend.run("upload-and-call", set={"tcp.congestion": "both.py"})
+    with pytest.raises(InputError, match=rf"senders: .*{told}$"):
+        headend.recommend(upstream="5 Mbit/s", downstream="50 Mbit/s", senders="both.py")
 
 
 def test_code_that_does_not_compile_is_named_with_its_line(folder: Path) -> None:
@@ -193,10 +211,30 @@ def test_a_sweep_executes_what_its_file_names_only_where_that_is_allowed(folder:
         'scenario = "upload-and-call"\n[grid]\nqueue = ["codel", "my_law.py:Law"]\n'
         '[set]\nduration = "11 s"\n'
     )
-    refused = headend.sweep("sweep.toml")
-    assert "--allow-files my_law.py" in str(refused.failures)
+    with pytest.raises(InputError, match=r"my_law\.py \(queue=.*--allow-files my_law\.py"):
+        headend.sweep("sweep.toml")
     allowed = headend.sweep("sweep.toml", allow_files=["my_law.py"])
     assert not allowed.failures
+
+
+def test_a_sweep_varies_a_parameter_of_the_law_that_a_person_names(folder: Path) -> None:
+    (folder / "sweep.toml").write_text(
+        'scenario = "upload-and-call"\n\n'
+        '[grid]\n"queue.custom.target" = ["5 ms", "7 ms"]\n[set]\nduration = "11 s"\n'
+    )
+    swept = headend.sweep("sweep.toml", set={"queue": "my_law.py:Law"})
+    assert not swept.failures
+    assert swept.count_done() == 2
+
+
+def test_setting_a_parameter_names_no_code(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "noisy.py").write_text(NOISY)
+    (folder / "scenario.toml").write_text(SCENARIO.replace("CODE", "noisy.py:Law"))
+    with pytest.raises(InputError, match=r"names the code noisy\.py, which"):
+        headend.run("scenario.toml", set={"queue.custom.target": "7 ms"})
+    assert "executed" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("code", ["law.py:Law", "x:Law", "law"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import threading
 from pathlib import Path
@@ -62,7 +63,7 @@ def test_the_page_says_verdict_number_bound_whose_and_the_baseline(result: Evalu
         "What fails, worst first",
         'href="#friendly"',
         'id="friendly"',
-        "the RFC's comparison, our margin (§1.2); §5.1.1",
+        "bound: the RFC's comparison, our margin (§1.2)",
         "RFC 7928, section 13: the scenario must be considered.",
         "<code>headend run worst-friendly-codel.toml</code>",
         "goodput ≥ 90 % of drop_tail's",
@@ -79,8 +80,8 @@ def test_the_worst_condition_of_what_fails_is_a_scenario(result: Evaluation) -> 
     ran = headend.run(result.folder / "worst-friendly-codel.toml")
     goodput = ran.flows.filter(flow="tcp", direction="down")["goodput_bps"].item()
     (verdict,) = list_misses(result.findings, ["codel"])
-    (spot,) = (own.spot for own in verdict.findings)
-    assert goodput == result.findings.read(verdict.case, spot, "codel", take("goodput"))[1]
+    (condition,) = (own.condition for own in verdict.findings)
+    assert goodput == result.findings.read(verdict.case, condition, "codel", take("goodput"))[1]
     assert "codel" in ran.title
 
 
@@ -158,9 +159,13 @@ def test_the_latex_table_escapes_and_marks(result: Evaluation) -> None:
 def test_latex_never_replaces_a_file_of_somebody_else(tmp_path: Path) -> None:
     own = tmp_path / "paper.tex"
     own.write_text(r"\documentclass{article}")
-    with pytest.raises(InputError, match="is no table of headend"):
+    with pytest.raises(InputError, match="is no LaTeX of headend"):
         check_latex(own)
     assert check_latex(own, force=True) == own
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match=r"expected a file to write LaTeX to, found a pipe"):
+        check_latex(pipe, force=True)
 
 
 def test_the_command_prints_the_answer_and_ends_with_one(tmp_path: Path) -> None:
@@ -221,6 +226,9 @@ def test_runs_that_fail_leave_criteria_undecided_and_everything_says_so(
     reason = "2 of 2 runs of law.py:Crash failed"
     assert "law.py:Crash: 0 of 2 criteria hold, 2 are undecided." in told
     assert f"2 of 2 criteria of law.py:Crash lack runs: {reason}, in TCP-friendly sender" in told
+    (failed,) = [line for line in done.stderr.splitlines() if line.startswith("failed: ")]
+    first = "friendly, 50 Mbit/s, 20 ms, 1 BDP, law.py:Crash, seed 1"
+    assert failed.startswith(f"failed: 2 points, the first {first}: at ")
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     suites = ElementTree.parse(tmp_path / "j.xml").getroot()
     assert suites.get("skipped") == suites.get("tests") == "2"

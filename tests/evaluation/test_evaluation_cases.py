@@ -7,8 +7,8 @@ import re
 import pytest
 
 from headend.engine.description import describe
-from headend.evaluation.case import Case, Extent, Place
-from headend.evaluation.criterion import Whose
+from headend.evaluation.case import Bottleneck, Case, Extent
+from headend.evaluation.criterion import BoundSource
 from headend.evaluation.experiment import prepare_jobs
 from headend.evaluation.family import FAMILIES, Family
 from headend.evaluation.line import count_flows, size_buffer
@@ -54,6 +54,7 @@ def test_the_engine_takes_every_case_with_its_measures(family: Family) -> None:
 @pytest.mark.parametrize(("family", "case"), EVERY, ids=lambda own: getattr(own, "id", ""))
 def test_a_criterion_reads_what_its_case_keeps(family: Family, case: Case) -> None:
     assert len({own.id for own in case.criteria}) == len(case.criteria)
+    assert len({own.statement for own in case.criteria}) == len(case.criteria)
     for criterion in case.criteria:
         readable = False
         for variant in case.variants:
@@ -64,32 +65,32 @@ def test_a_criterion_reads_what_its_case_keeps(family: Family, case: Case) -> No
         # A multiple needs a baseline.
         assert family.baseline or criterion.bound.factor is None
         if criterion.bound.factor not in (None, 1.0):
-            assert criterion.bound.whose is Whose.MARGIN
+            assert criterion.bound.source is BoundSource.MARGIN
         assert not criterion.needs or criterion.needs in case.measures
 
 
 def test_a_place_names_itself_and_sizes_its_buffer() -> None:
-    place = Place(10e6, 100e6, 1.0)
-    assert place.labels == ("10 Mbit/s", "100 ms", "1 BDP")
-    assert size_buffer(place) == 125_000
-    assert size_buffer(place, 200e6) == 250_000
+    bottleneck = Bottleneck(10e6, 100e6, 1.0)
+    assert bottleneck.labels == ("10 Mbit/s", "100 ms", "1 BDP")
+    assert size_buffer(bottleneck) == 125_000
+    assert size_buffer(bottleneck, 200e6) == 250_000
     # RFC 7928 §8.2.2 to §8.2.4: ROUND(factor × S), and S = 2 × 125 kB / 1500 B = 166.7 packets.
-    assert [count_flows(place, own) for own in (0.036, 0.081, 0.114)] == [6, 14, 19]
+    assert [count_flows(bottleneck, own) for own in (0.036, 0.081, 0.114)] == [6, 14, 19]
 
 
 def test_a_grid_has_each_case_where_it_says() -> None:
     request = make_request(FAMILIES["queue"], ["codel"], rates=[1e6, 2e6], rtts=[1e7, 2e7])
-    sizes = {extent: len(request.list_places(extent)) for extent in Extent}
+    sizes = {extent: len(request.list_bottlenecks(extent)) for extent in Extent}
     assert sizes == {Extent.GRID: 8, Extent.PATHS: 4, Extent.RATES: 2, Extent.ONE: 1}
-    assert request.list_places(Extent.ONE)[0] == Place(1e6, 2e7, 1.0)
+    assert request.list_bottlenecks(Extent.ONE)[0] == Bottleneck(1e6, 2e7, 1.0)
     quick = make_request(FAMILIES["queue"], ["codel"], quick=True)
-    assert quick.list_places(Extent.GRID) == (Place(10e6, 100e6, 1.0),)
+    assert quick.list_bottlenecks(Extent.GRID) == (Bottleneck(10e6, 100e6, 1.0),)
 
 
 def test_every_queue_that_has_a_limit_gets_the_buffer_of_the_place() -> None:
     case = QUEUE_CASES[0]
-    place = Place(10e6, 100e6, 1.0)
-    scenario = case.build(place, "")
+    bottleneck = Bottleneck(10e6, 100e6, 1.0)
+    scenario = case.build(bottleneck, "")
     (path,) = case.paths
     for queue in describe().queues:
         written = dict(write_name(case, "", scenario, queue))
@@ -111,7 +112,7 @@ def test_every_queue_that_has_a_limit_gets_the_buffer_of_the_place() -> None:
 )
 def test_a_name_is_passed_on_as_it_was_typed(name: str, expected: str | None) -> None:
     case = QUEUE_CASES[0]
-    written = dict(write_name(case, "", case.build(Place(10e6, 100e6, 1.0), ""), name))
+    written = dict(write_name(case, "", case.build(Bottleneck(10e6, 100e6, 1.0), ""), name))
     (path,) = case.paths
     assert written[path] == name
     limits = {own for key, own in written.items() if re.search(r"\.limit$", key)}

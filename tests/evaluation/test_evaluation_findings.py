@@ -16,8 +16,8 @@ from headend.errors import InputError
 from headend.evaluation.case import Case, Extent
 from headend.evaluation.criterion import (
     Bound,
+    BoundSource,
     Criterion,
-    Whose,
     divide,
     min_max_ratio,
     take,
@@ -39,18 +39,18 @@ def make_findings(
 ) -> Findings:
     """Make findings of one case: numbers ``x`` and ``y`` by name, variant and seed."""
     variants = tuple(next(iter(numbers.values())))
-    case = Case("toy", "1.2", "Toy", "A toy.", lambda place, variant: {},
+    case = Case("toy", "1.2", "Toy", "A toy.", lambda bottleneck, variant: {},
                 {"x": "x", "marked": "marked"}, (criterion,),
                 variants=variants, extent=Extent.ONE)  # fmt: skip
     family = replace(FAMILIES["queue"], cases=(case,), curves=(), trades=())
     seeds = range(1, 1 + max(len(own) for by in numbers.values() for own in by.values()))
     names = [own for own in numbers if own != "drop_tail"]
     request = make_request(family, names, seeds=list(seeds), quick=True)
-    place = request.list_places(Extent.ONE)[0]
+    bottleneck = request.list_bottlenecks(Extent.ONE)[0]
     rows: list[dict[str, Any]] = [
         {
             **dict(zip(("case", "variant", "rate", "rtt", "buffer"),
-                       ("toy", variant, *place.labels), strict=True)),
+                       ("toy", variant, *bottleneck.labels), strict=True)),
             "name": name, "seed": seed, "measure": measure, "value": value, "error": None,
         }
         for name, by_variant in numbers.items()
@@ -64,8 +64,9 @@ def make_findings(
 
 def make_criterion(factor: float | None = None, value: float = 0.0, **more: Any) -> Criterion:
     """Make a criterion of a time ``x`` with an upper bound."""
-    return Criterion("x", "x is small", "x", "time", take("x"), True,
-                     Bound(Whose.RFC if factor else Whose.OURS, value, factor), **more)  # fmt: skip
+    source = BoundSource.RFC if factor else BoundSource.OURS
+    bound = Bound(source, value, factor)
+    return Criterion("x", "x is small", "x", "time", take("x"), True, bound, **more)
 
 
 @pytest.mark.parametrize(
@@ -127,11 +128,14 @@ def test_one_condition_that_fails_is_enough_and_the_worst_is_told() -> None:
     found = make_findings(make_criterion(value=2e0), numbers)
     (verdict, *_) = found.verdicts
     assert verdict.standing is Feasibility.FAILS
-    assert [own.spot.variant for own in verdict.findings] == ["worse", "bad", "good"]
+    assert [own.condition.variant for own in verdict.findings] == ["worse", "bad", "good"]
     assert verdict.count(Feasibility.FAILS) == 2
     told = describe_miss(found, verdict)
-    assert told == "Toy (§1.2): x is 9 ns; at most 2 ns is required, at worse"
+    assert told == "Toy (§1.2): x is 9 ns; at most 2 ns is required; condition: worse"
     assert list_misses(found, ["a"]) == [verdict]
+    # A link has the section of the heading that it leads to, wherever the criterion is from.
+    elsewhere = replace(verdict, criterion=replace(verdict.criterion, section="9"))
+    assert describe_miss(found, elsewhere) == told
     cell = tabulate_case(found, found.cases[0]).rows[0].cells[1]
     assert cell
     assert (cell.word, cell.text) == ("fails", "9 ns")
@@ -173,10 +177,11 @@ def judge_case(
     found = FAMILIES["queue"].find_case(case)
     rows = [
         {
-            **dict(zip(FACTORS, (case, spot.variant, *spot.place.labels, who), strict=True)),
+            **dict(zip(FACTORS, (case, *labels, who), strict=True)),
             "seed": seed, "measure": measure, "value": value, "error": None,
         }
-        for spot in Findings(request, pl.DataFrame()).list_spots(found)
+        for condition in Findings(request, pl.DataFrame()).list_conditions(found)
+        for labels in [(condition.variant, *condition.bottleneck.labels)]
         for who, values in (("a", own), ("drop_tail", base))
         for seed in request.seeds
         for measure, value in values.items()

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 import headend
-from headend.evaluation.case import Place, Scenario
+from headend.evaluation.case import Bottleneck, Scenario
 from headend.evaluation.criterion import Read, divide, take
-from headend.evaluation.findings import Findings, Spot
+from headend.evaluation.findings import Condition, Findings
 from headend.evaluation.line import make_line
 from headend.running.job import prepare
 from headend.running.measuring import Named
@@ -19,7 +19,7 @@ RATE = 10e6
 
 
 def run(family: str, names: Sequence[str], case: str, *, rtt: float, buffer: float) -> Findings:
-    """Run one case at one place, with three seeds."""
+    """Run one case at one bottleneck, with three seeds."""
     found = headend.evaluate(
         family, names, sections=[case], rates=[RATE], rtts=[rtt], buffers=[buffer], seeds=3
     )
@@ -29,8 +29,8 @@ def run(family: str, names: Sequence[str], case: str, *, rtt: float, buffer: flo
 def mean(found: Findings, name: str, read: Read, variant: str = "") -> float:
     """Give the mean of a number over the seeds."""
     (case,) = found.cases
-    (place,) = found.request.list_places(case.extent)
-    values = found.read(case, Spot(variant, place), name, read)
+    (bottleneck,) = found.request.list_bottlenecks(case.extent)
+    values = found.read(case, Condition(variant, bottleneck), name, read)
     assert len(values) == 3
     return sum(values.values()) / 3
 
@@ -103,10 +103,10 @@ def test_drop_tail_locks_out_a_flow_whose_packets_come_in_the_wrong_phase() -> N
         "own": {"application": "bulk", "tcp": {"congestion": "cubic"}},
         "other": {"application": "bulk", "tcp": {"congestion": "reno"}, "start": "500 ms"},
     }
-    place = Place(RATE, 20e6, 1.0)
-    even = make_line(place, flows, duration=120, warmup=30)
+    bottleneck = Bottleneck(RATE, 20e6, 1.0)
+    even = make_line(bottleneck, flows, duration=120, warmup=30)
     still = {name: {**flow, "path": {"jitter": "0 s"}} for name, flow in flows.items()}
-    exact = make_line(place, still, duration=120, warmup=30)
+    exact = make_line(bottleneck, still, duration=120, warmup=30)
     assert compare_losses(exact) > 3
     assert compare_losses(even) < 1.5
     assert compare_losses(exact, (("queue", "pie"),)) < 1.5
@@ -126,7 +126,7 @@ def test_the_media_of_a_call_keep_their_least_rate_beside_tcp() -> None:
     found = headend.evaluate("media", "video_call", sections=["5.6"], seeds=3).findings
     for verdict in found.verdicts:
         if verdict.criterion.id == "rate":
-            assert {own.spot.variant for own in verdict.findings} == {"300 ms", "1 s"}
+            assert {own.condition.variant for own in verdict.findings} == {"300 ms", "1 s"}
             for own in verdict.findings:
                 assert own.own
                 assert own.own.mean > 150e3 == own.limit

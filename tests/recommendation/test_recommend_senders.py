@@ -244,6 +244,26 @@ def test_the_nearest_is_the_setting_that_holds_with_the_most_senders() -> None:
     ]
 
 
+def test_where_every_point_failed_the_error_of_the_first_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my.py").write_text(
+        "from headend import CongestionControl\n\n\nclass Broken(CongestionControl):\n"
+        "    def on_ack(self, ack):\n        1 / 0\n"
+    )
+    done = recommend(
+        upstream=FIVE, downstream="50 Mbit/s", senders="my.py:Broken", may_set="aqm", seeds=1
+    )
+    (decision,) = done.decisions
+    first, *_ = describe_tier(decision)
+    assert first.startswith("Nothing can be recommended, since no setting has a result: ")
+    assert f"{len(done.failures)} points failed, the first at " in first
+    assert "my.py:Broken: ZeroDivisionError" in first
+    assert "longer" not in first
+    assert "ZeroDivisionError" in str(done.answer)
+
+
 def test_where_a_sender_alone_is_undecided_it_is_not_said_that_nothing_holds() -> None:
     decision = make({CUBIC: (3.0, 3.0, 4e6), BBR: (2.0, 2.0, 5e6)})
     undecided = dict.fromkeys(decision.standings, Feasibility.UNDECIDED)

@@ -14,6 +14,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::custom;
 use crate::error::{RunError, catch_panic};
 use crate::scenario::Scenario;
 use crate::{parquet_file, recording};
@@ -123,6 +124,9 @@ impl Run {
     ) -> PyResult<Self> {
         let seed = seed.unwrap_or(scenario.0.raw().seed);
         let mut simulation = catch_panic(|| scenario.0.build(seed))?;
+        if let Some(interruption) = custom::take_interruption() {
+            return Err(interruption);
+        }
         if let Some((flow, nanos)) = follow
             && !simulation.follow(&flow, Instant::from_nanos(nanos))
         {
@@ -139,22 +143,34 @@ impl Run {
     }
 
     /// Runs for at least `wall_seconds`, or to the end, or until many bytes were captured. Returns
-    /// the simulated time so far in nanoseconds, and whether the run has ended.
+    /// the simulated time so far in nanoseconds, and whether the run has ended. Raises what
+    /// interrupts code of a law or control while it is called; the run goes no further then.
     fn advance(&self, py: Python<'_>, wall_seconds: f64) -> PyResult<(u64, bool)> {
         let Ok(budget) = WallDuration::try_from_secs_f64(wall_seconds) else {
             return Err(PyValueError::new_err(
                 "expected a number of seconds, not negative",
             ));
         };
-        py.detach(|| {
+        let progress = py.detach(|| {
             let mut state = self.state();
             let mut simulation = state.take()?;
             let State { replay, slice, .. } = &mut *state;
             let replay = replay.as_mut();
             let progress = catch_panic(|| run_for(&mut simulation, replay, budget, slice))?;
             state.simulation = Some(simulation);
-            Ok(progress)
-        })
+            PyResult::Ok(progress)
+        })?;
+        custom::take_interruption().map_or(Ok(progress), Err)
+    }
+
+    /// The simulated time so far, in nanoseconds.
+    #[getter]
+    fn now(&self) -> PyResult<u64> {
+        let mut state = self.state();
+        let simulation = state.take()?;
+        let now = simulation.now().as_nanos();
+        state.simulation = Some(simulation);
+        Ok(now)
     }
 
     /// The bytes that were captured since the last call, by point, to be appended to the earlier
@@ -229,7 +245,7 @@ fn run_for(
     budget: WallDuration,
     slice: &mut Slice,
 ) -> (u64, bool) {
-    let start = now();
+    let start = wall_clock();
     let mut last = start;
     loop {
         let until = simulation.now() + slice.0;
@@ -241,7 +257,7 @@ fn run_for(
             }
             None => simulation.run_until(until),
         };
-        let at = now();
+        let at = wall_clock();
         if done || at - start >= budget || simulation.captured() >= MOST_CAPTURED {
             return (simulation.now().as_nanos(), done);
         }
@@ -266,6 +282,6 @@ fn replay(scenario: &Scenario, content: &[u8]) -> PyResult<Replay> {
     clippy::disallowed_methods,
     reason = "wall time decides when Python is asked again, never what is simulated"
 )]
-fn now() -> WallInstant {
+fn wall_clock() -> WallInstant {
     WallInstant::now()
 }

@@ -13,6 +13,7 @@ use headend::scenario::{self, Format, Override};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::custom;
 use crate::error::{catch_panic, scenario_error};
 
 /// A checked scenario.
@@ -188,7 +189,11 @@ pub(crate) fn parse(
     files: BTreeMap<String, Vec<u8>>,
 ) -> PyResult<Scenario> {
     let format = read_format(format)?;
-    catch_panic(|| scenario::Scenario::parse(text, format, &overrides, &files))?
+    let parsed = catch_panic(|| scenario::Scenario::parse(text, format, &overrides, &files))?;
+    if let Some(interruption) = custom::take_interruption() {
+        return Err(interruption);
+    }
+    parsed
         .map(Scenario)
         .map_err(|error| scenario_error(py, &error))
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from headend.analysis.lateness import is_trustworthy, write_lateness
 from headend.errors import InputError, describe_system, take_path
-from headend.results.folder import refuse_below_file, write_file
+from headend.results.folder import refuse_foreign, write_file
 from headend.text.quantity import format_quantity
 from headend.text.reveal import reveal_line
 
@@ -25,9 +25,6 @@ _NO_CHARACTERS = re.compile("[\ufffe\uffff]")
 
 #: How every file of ours begins.
 _HEAD = re.compile(rb"<\?xml[^>]*\?>\s*<testsuites name=\"headend\"")
-
-#: How much of a file that is looked at, in bytes.
-_HEAD_SIZE = 256
 
 
 def check_junit(path: str | Path) -> Path:
@@ -48,28 +45,15 @@ def check_junit(path: str | Path) -> Path:
     """
     path = take_path(path, "path")
     try:
-        refuse_below_file(path)
-        _refuse_foreign(path)
+        _refuse_other(path)
         path.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {describe_system(error)}") from error
     return path
 
 
-def _refuse_foreign(path: Path) -> None:
-    """Refuse to write over anything but an empty file or one of ours."""
-    if path.is_dir():
-        raise InputError(f"{path}: expected a file to write JUnit XML to, found a folder")
-    if not path.exists():
-        return
-    if not path.is_file():
-        raise InputError(f"{path}: expected a file to write JUnit XML to, found a pipe or a device")
-    with path.open("rb") as file:
-        head = file.read(_HEAD_SIZE)
-    if head and not _HEAD.match(head):
-        raise InputError(
-            f"{path}: exists, and is no JUnit XML of headend; give --junit another name"
-        )
+def _refuse_other(path: Path) -> None:
+    refuse_foreign(path, "JUnit XML", _HEAD, "give --junit another name")
 
 
 def write_junit(
@@ -118,7 +102,7 @@ def save_suites(content: bytes, path: str | Path) -> Path:
     """
     path = take_path(path, "path")
     try:
-        _refuse_foreign(path)
+        _refuse_other(path)
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {describe_system(error)}") from error

@@ -160,7 +160,7 @@ def _run_varied(plans: list[Plan], outputs: OutputOptions, memory: str | None) -
     from headend.results.folder import create_folder
     from headend.running.execution import count_cores, stop_on_interrupt
     from headend.running.executor import Progress
-    from headend.running.experiment import check_failure, name_runs, run_comparison
+    from headend.running.experiment import name_runs, run_comparison
 
     name, total = plans[0].loaded.name, len(plans)
     target = outputs.choose_folder(f"{name}-compared")
@@ -189,10 +189,7 @@ def _run_varied(plans: list[Plan], outputs: OutputOptions, memory: str | None) -
             unfinished=comparison.unfinished,
             is_stopped=is_stopped,
         )
-    code = _deliver(comparison, outputs, failures, is_stopped=is_stopped)
-    for result in comparison.results:
-        check_failure(result)
-    return code
+    return _deliver(comparison, outputs, failures, is_stopped=is_stopped)
 
 
 def _compare_finished(

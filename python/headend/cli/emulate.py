@@ -335,7 +335,6 @@ def _deliver(
 ) -> ExitCode:
     """Print the answer on standard error, or the JSON document on standard output."""
     from headend.cli.run import deliver_run, describe_result
-    from headend.running.experiment import check_failure
 
     result = emulated.result
     code = deliver_run(
@@ -346,7 +345,6 @@ def _deliver(
     )
     if emulated.is_cut and not outputs.is_hidden:
         print_note("the scenario's duration ended the program")
-    check_failure(result)
     return code
 
 
@@ -354,7 +352,7 @@ def _choose_exit_code(emulated: Emulated, code: ExitCode, *, is_strict: bool) ->
     """Give the exit code: the program's own, and where that is 0, what is to be said of the run."""
     from headend.analysis.lateness import write_lateness
 
-    if emulated.exit_code and not emulated.is_cut:
+    if emulated.exit_code and not emulated.is_cut and not emulated.result.failure:
         return emulated.exit_code
     if code is ExitCode.OK and is_strict and not is_trustworthy(emulated.result):
         lateness = emulated.result.manifest["emulation"]["lateness"]

@@ -151,6 +151,7 @@ class OutputOptions:
         is_missed: bool,
         is_stopped: bool = False,
         kept: str = "",
+        broken: str = "",
     ) -> ExitCode:
         """Print results on standard output, report troubles on standard error, give the exit code.
 
@@ -166,19 +167,24 @@ class OutputOptions:
             Whether an expectation was missed, or a point failed.
         kept
             What an interruption left, for a line on it; none by default.
+        broken
+            The error of code of the user's own that ended a run; none by default.
         """
+        if broken:
+            failures = [WriteFailure(broken, ExitCode.BAD_INPUT), *failures]
         if self.as_json:
             print_json({**describe(), **describe_failures(failures)})
         elif not self.quiet:
             show()
-        report_troubles()
         for failure in failures:
             if failure.line:
                 print_error(failure.line)
+        report_troubles()
         is_interrupted = any(failure.is_interruption for failure in failures)
         if kept and (is_stopped or is_interrupted):
-            make_messages().print(write_line(f"interrupted: {kept}"), soft_wrap=True)
-        if is_stopped or is_interrupted:
+            what = "what was simulated is" if broken else "interrupted:"
+            make_messages().print(write_line(f"{what} {kept}"), soft_wrap=True)
+        if (is_stopped or is_interrupted) and not broken:
             return ExitCode.INTERRUPTED
         if failures:
             return max(failure.code for failure in failures)
@@ -221,8 +227,12 @@ class OutputOptions:
         from headend.comparison.comparison import gather_variants
         from headend.comparison.notes import list_missed
 
+        broken = [result.failure for result in results if result.failure]
+        whole = [result for result in results if not result.failure]
+        more = f" (and {len(broken) - 1} more)" if len(broken) > 1 else ""
+
         def report_missed() -> None:
-            for label, line in list_missed(gather_variants(results)):
+            for label, line in list_missed(gather_variants(whole)):
                 print_miss(f"{label}: {line}" if is_named else line)
 
         return self.deliver(
@@ -233,6 +243,7 @@ class OutputOptions:
             is_missed=any(not outcome.met for result in results for outcome in result.expectations),
             is_stopped=is_stopped,
             kept=kept if self.quiet and not self.as_json else "",
+            broken=f"{broken[0]}{more}" if broken else "",
         )
 
 

@@ -144,7 +144,6 @@ def run_plan(
     """
     from headend.results.folder import create_folder
     from headend.running.execution import stop_on_interrupt
-    from headend.running.experiment import check_failure
 
     outputs.check_expected(source, plan.expectations)
     target = outputs.choose_folder(plan.loaded.name)
@@ -160,7 +159,6 @@ def run_plan(
         failures = outputs.write_runs(result, [result], is_stopped=is_stopped)
     failures = [undrawn, *failures] if undrawn else failures
     code = deliver_run(result, outputs, failures, is_stopped=is_stopped)
-    check_failure(result)
     return result, code
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from headend.custom.congestion import CongestionControl
 from headend.custom.failures import describe
+from headend.custom.interruption import MODULE_PREFIX
 from headend.custom.law import ControlLaw
 from headend.custom.parameters import read_parameters
 from headend.errors import InputError, suggest
@@ -124,7 +125,7 @@ def _load(name: str, text: str, base: type) -> Any:
     if not text:
         raise InputError(f"{name}: the file is empty")
     code = _compile(file, text)
-    module = types.ModuleType(f"headend_custom_{_digest(file, text)}")
+    module = types.ModuleType(f"{MODULE_PREFIX}{_digest(file, text)}")
     module.__file__ = file
     # For annotations, dataclasses and the lines of tracebacks.
     sys.modules[module.__name__] = module

@@ -17,6 +17,7 @@ import select
 import signal
 import struct
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -35,6 +36,10 @@ _LENGTH = struct.Struct("<Q")
 
 #: How long an update is waited for, in seconds; a signal for the commands is passed on within it.
 SLICE_SECONDS = 0.1
+
+#: How long one call of the user's own code may take, in seconds; once the commands were to stop, a
+#: fifth of it.
+CALL_SECONDS = 5.0
 
 
 def main(arguments: list[str]) -> None:
@@ -128,22 +133,38 @@ def _emulate(
 
 
 def _follow(emulation: Any, orders: BinaryIO, reports: BinaryIO) -> bool:
-    """Report each update until the run is over; False where the one who listens is gone."""
+    """Report each update until the run is over; False where the one who listens is gone.
+
+    Code of the user's own that does not return is interrupted: real time does not wait for it.
+    """
     poll = select.poll()
     poll.register(orders, select.POLLIN)
+    is_stopped, heard = False, time.monotonic()
     while True:
         if poll.poll(0):
             try:
                 emulation.stop(receive(orders))
             except EOFError:
                 return False
+            is_stopped = True
         update = emulation.next(SLICE_SECONDS)
         if update is None:
+            _interrupt_code(time.monotonic() - heard, is_stopped=is_stopped)
             continue
+        heard = time.monotonic()
         state, rows = update
         send(reports, ("update", state, _list_columns(rows), emulation.take_capture()))
         if json.loads(state)["over"]:
             return True
+
+
+def _interrupt_code(silence: float, *, is_stopped: bool) -> None:
+    """Interrupt code of the user's own where nothing was heard of the emulation for so long."""
+    if silence < (CALL_SECONDS / 5 if is_stopped else CALL_SECONDS):
+        return
+    from headend.custom.interruption import interrupt_code
+
+    interrupt_code()
 
 
 def _list_columns(tables: dict[str, Any]) -> dict[str, Any]:

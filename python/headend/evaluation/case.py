@@ -14,7 +14,7 @@ Scenario = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Place:
+class Bottleneck:
     """A bottleneck: its rate in bit/s, the path's round trip in ns, and its buffer in BDP."""
 
     rate: float
@@ -94,7 +94,7 @@ class Case:
     about
         What is run, in a sentence or two.
     build
-        Gives the scenario of a place and a variant.
+        Gives the scenario of a bottleneck and a variant.
     measures
         What is kept of each run: quantities as expectations name them, by name.
     spans
@@ -102,9 +102,9 @@ class Case:
     criteria
         What must hold.
     variants
-        What is run besides at each place.
+        What is run besides at each bottleneck.
     extent
-        At which places.
+        At which bottlenecks.
     paths
         The keys that get the name that is evaluated.
     more
@@ -117,7 +117,7 @@ class Case:
     section: str
     title: str
     about: str
-    build: Callable[[Place, str], Scenario]
+    build: Callable[[Bottleneck, str], Scenario]
     measures: Mapping[str, str]
     criteria: tuple[Criterion, ...]
     spans: Mapping[str, Span] = field(default_factory=dict)

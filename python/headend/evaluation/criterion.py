@@ -15,7 +15,7 @@ Values = Mapping[str, float]
 Read = Callable[[Values], float | None]
 
 
-class Whose(StrEnum):
+class BoundSource(StrEnum):
     """Who says what the bound is."""
 
     RFC = "the RFC's"
@@ -30,7 +30,7 @@ class Bound:
 
     Parameters
     ----------
-    whose
+    source
         Who says so.
     value
         In the base unit; with a factor, what the bound is at least, where it is an upper one.
@@ -42,7 +42,7 @@ class Bound:
         criterion's.
     """
 
-    whose: Whose
+    source: BoundSource
     value: float = 0.0
     factor: float | None = None
     section: str = ""
@@ -52,9 +52,9 @@ class Bound:
 
         Examples
         --------
-        >>> Bound(Whose.OURS, 0.01, 2.0).find(0.002, at_most=True)
+        >>> Bound(BoundSource.OURS, 0.01, 2.0).find(0.002, at_most=True)
         0.01
-        >>> Bound(Whose.OURS, factor=0.9).find(10.0, at_most=False)
+        >>> Bound(BoundSource.OURS, factor=0.9).find(10.0, at_most=False)
         9.0
         """
         if self.factor is None:

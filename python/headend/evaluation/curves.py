@@ -10,7 +10,7 @@ from headend.text.quantity import Kind
 
 @dataclass(frozen=True)
 class Curve:
-    """A number of a case over its variants: a panel for each place, a line for each name.
+    """A number of a case over its variants: a panel for each bottleneck, a line for each name.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class Curve:
     text
         What is drawn, and what good looks like.
     case
-        Whose runs these are.
+        BoundSource runs these are.
     read
         Reads the number of a run.
     kind
@@ -57,7 +57,7 @@ class Trade:
     name, title
         Of the figure.
     case
-        Whose runs these are.
+        BoundSource runs these are.
     delay, goodput
         The names of the values, in ns and bit/s; the goodput is drawn as a share of the rate.
     """

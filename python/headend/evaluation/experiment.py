@@ -1,4 +1,4 @@
-"""Runs the cases: each at its places, with each name and seed, as far as points are missing."""
+"""Runs the cases: each under its conditions, with each name and seed, where points are missing."""
 
 from __future__ import annotations
 
@@ -168,10 +168,10 @@ def check_names(request: Request, allowed: tuple[Path, ...]) -> None:
     """Refuse a name that the engine does not know, before anything else is made of it."""
     family: Family = request.family
     case = family.cases[0]
-    place = request.list_places(case.extent)[0]
+    bottleneck = request.list_bottlenecks(case.extent)[0]
     for name in request.every:
         overrides = tuple((path, name) for path in case.list_paths(case.variants[0]))
-        text = read_case(case, case.variants[0], place, overrides, allowed)
+        text = read_case(case, case.variants[0], bottleneck, overrides, allowed)
         try:
             scenario = text.load(overrides).scenario
         except InputError as error:
@@ -202,7 +202,7 @@ def prepare_jobs(
 def _write(allowed: tuple[Path, ...], setting: Setting) -> tuple[Text, Overrides, Kept]:
     """Give a setting's scenario with its overrides, and what is kept of its runs."""
     case, variant = setting.case, setting.variant
-    scenario = case.build(setting.place, variant)
+    scenario = case.build(setting.bottleneck, variant)
     overrides = write_name(case, variant, scenario, setting.name)
-    text = read_case(case, variant, setting.place, overrides, allowed)
+    text = read_case(case, variant, setting.bottleneck, overrides, allowed)
     return text, overrides, Kept(case.list_measures(variant), case.spans)

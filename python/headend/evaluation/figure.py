@@ -19,9 +19,9 @@ from headend.figures.trade_off import add_unit
 from headend.text.quantity import choose_unit, format_quantity
 
 if TYPE_CHECKING:
-    from headend.evaluation.case import Case, Place
+    from headend.evaluation.case import Bottleneck, Case
     from headend.evaluation.curves import Curve, Trade
-    from headend.evaluation.findings import Findings, Spot
+    from headend.evaluation.findings import Condition, Findings
 
 #: Nanoseconds of a millisecond.
 _MILLI = 1e6
@@ -44,20 +44,29 @@ def draw_trade(findings: Findings, trade: Trade) -> Figure | None:
         return None
     panels = []
     for rate, rtt in _list_paths(findings, case):
-        spots = [own for own in findings.list_spots(case) if (own.place.rate, own.place.rtt)
-                 == (rate, rtt)]  # fmt: skip
+        conditions = [
+            own
+            for own in findings.list_conditions(case)
+            if (own.bottleneck.rate, own.bottleneck.rtt) == (rate, rtt)
+        ]
         rows = [
             {
                 "series": name,
                 "slot": slot,
-                "condition": ", ".join(filter(None, (spot.variant, spot.place.labels[2]))),
+                "condition": ", ".join(
+                    filter(None, (condition.variant, condition.bottleneck.labels[2]))
+                ),
                 **_spread("x", x),
                 **_spread("y", y),
             }
             for slot, name in enumerate(findings.request.every)
-            for spot in spots
-            if (x := _estimate(findings, case, spot, name, trade.delay, _MILLI))
-            and (y := _estimate(findings, case, spot, name, trade.goodput, spot.place.rate))
+            for condition in conditions
+            if (x := _estimate(findings, case, condition, name, trade.delay, _MILLI))
+            and (
+                y := _estimate(
+                    findings, case, condition, name, trade.goodput, condition.bottleneck.rate
+                )
+            )
         ]
         if rows:
             title = ", ".join((format_quantity(rate, "rate"), format_quantity(rtt, "time")))
@@ -97,36 +106,36 @@ def _draw_trade(rows: pl.DataFrame) -> vl.Chart:
 
 
 def draw_curve(findings: Findings, curve: Curve) -> Figure | None:
-    """Draw a number over the variants of a case: a panel for each place, a line for each name."""
+    """Draw a number over the variants of a case: a panel for each bottleneck, a line a name."""
     case = _find(findings, curve.case)
     if case is None:
         return None
     panels = []
-    for place in findings.request.list_places(case.extent):
-        rows = _list_points(findings, curve, case, place)
+    for bottleneck in findings.request.list_bottlenecks(case.extent):
+        rows = _list_points(findings, curve, case, bottleneck)
         if rows:
-            shown = place.labels if case.extent is Extent.GRID else place.labels[:2]
-            title = "" if findings.has_one_place else ", ".join(shown)
+            shown = bottleneck.labels if case.extent is Extent.GRID else bottleneck.labels[:2]
+            title = "" if findings.has_one_bottleneck else ", ".join(shown)
             panels.append(Panel(title, _draw_curve(pl.DataFrame(rows), curve, case)))
     return make_figure(curve.name, curve.title, curve.text, panels)
 
 
 def _list_points(
-    findings: Findings, curve: Curve, case: Case, place: Place
+    findings: Findings, curve: Curve, case: Case, bottleneck: Bottleneck
 ) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for slot, name in enumerate(findings.request.every):
-        for spot in findings.list_spots(case):
-            if spot.place != place:
+        for condition in findings.list_conditions(case):
+            if condition.bottleneck != bottleneck:
                 continue
-            values = list(findings.read(case, spot, name, curve.read).values())
+            values = list(findings.read(case, condition, name, curve.read).values())
             if values:
-                number = _NUMBER.match(spot.variant)
+                number = _NUMBER.match(condition.variant)
                 rows.append(
                     {
                         "series": name,
                         "slot": slot,
-                        "variant": spot.variant,
+                        "variant": condition.variant,
                         "at": float(number[0]) if number else 0.0,
                         **_spread("y", estimate_mean(values, BOUNDS.get(curve.kind))),
                     }
@@ -177,15 +186,15 @@ def _find(findings: Findings, name: str) -> Case | None:
 
 
 def _list_paths(findings: Findings, case: Case) -> list[tuple[float, float]]:
-    places = findings.request.list_places(case.extent)
-    return list(dict.fromkeys((place.rate, place.rtt) for place in places))
+    bottlenecks = findings.request.list_bottlenecks(case.extent)
+    return list(dict.fromkeys((bottleneck.rate, bottleneck.rtt) for bottleneck in bottlenecks))
 
 
 def _estimate(
-    findings: Findings, case: Case, spot: Spot, name: str, value: str, unit: float
+    findings: Findings, case: Case, condition: Condition, name: str, value: str, unit: float
 ) -> Estimate | None:
     """Estimate a value in a unit; none of those that are drawn is below zero."""
-    values = [own / unit for own in findings.read(case, spot, name, take(value)).values()]
+    values = [own / unit for own in findings.read(case, condition, name, take(value)).values()]
     return estimate_mean(values, (0.0, math.inf if unit == _MILLI else 1.0)) if values else None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from headend.analysis.estimate import BOUNDS, Estimate, estimate_mean
 from headend.analysis.ranking import Feasibility, judge_estimate
-from headend.evaluation.case import Case, Place
+from headend.evaluation.case import Bottleneck, Case
 from headend.evaluation.criterion import Criterion, Read, Values
 from headend.evaluation.request import FACTORS, Request
 from headend.text.wording import write_count
@@ -23,15 +23,15 @@ _ORDER = (Feasibility.FAILS, Feasibility.UNDECIDED, Feasibility.HOLDS, Feasibili
 
 
 @dataclass(frozen=True)
-class Spot:
-    """A condition of a case: its variant, and its place."""
+class Condition:
+    """A condition of a case: its variant, and its bottleneck."""
 
     variant: str
-    place: Place
+    bottleneck: Bottleneck
 
     def __str__(self) -> str:
         """Name it."""
-        return ", ".join(filter(None, (self.variant, str(self.place))))
+        return ", ".join(filter(None, (self.variant, str(self.bottleneck))))
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Finding:
         may be the runs that went well, so the criterion is undecided then.
     """
 
-    spot: Spot
+    condition: Condition
     standing: Feasibility
     own: Estimate | None
     baseline: Estimate | None
@@ -135,34 +135,40 @@ class Findings:
         """The cases that were run."""
         return [case for case in self.request.family.cases if case.id in self.request.cases]
 
-    def list_spots(self, case: Case) -> list[Spot]:
+    def list_conditions(self, case: Case) -> list[Condition]:
         """List the conditions of a case."""
-        places = self.request.list_places(case.extent)
-        return [Spot(variant, place) for variant in case.variants for place in places]
+        bottlenecks = self.request.list_bottlenecks(case.extent)
+        return [
+            Condition(variant, bottleneck)
+            for variant in case.variants
+            for bottleneck in bottlenecks
+        ]
 
-    def list_runs(self, case: Case, spot: Spot, name: str) -> Mapping[int, Values]:
+    def list_runs(self, case: Case, condition: Condition, name: str) -> Mapping[int, Values]:
         """Give what was measured of all runs of a condition and a name, by seed."""
-        return self.values.get((case.id, spot.variant, *spot.place.labels, name), {})
+        return self.values.get((case.id, condition.variant, *condition.bottleneck.labels, name), {})
 
     @functools.cached_property
-    def has_one_place(self) -> bool:
-        """Whether everything is run at one place, which then need not be named."""
-        spots = [spot for case in self.cases for spot in self.list_spots(case)]
-        return len({spot.place for spot in spots}) == 1
+    def has_one_bottleneck(self) -> bool:
+        """Whether everything is run at one bottleneck, which then need not be named."""
+        conditions = [condition for case in self.cases for condition in self.list_conditions(case)]
+        return len({condition.bottleneck for condition in conditions}) == 1
 
-    def name_spot(self, spot: Spot) -> str:
+    def name_condition(self, condition: Condition) -> str:
         """Name a condition; nothing where there is no other."""
-        return spot.variant if self.has_one_place else str(spot)
+        return condition.variant if self.has_one_bottleneck else str(condition)
 
-    def read(self, case: Case, spot: Spot, name: str, read: Read) -> dict[int, float]:
+    def read(self, case: Case, condition: Condition, name: str, read: Read) -> dict[int, float]:
         """Read a number of all runs of a condition and a name, by seed."""
-        by_seed = self.list_runs(case, spot, name)
+        by_seed = self.list_runs(case, condition, name)
         numbers = {seed: read(values) for seed, values in by_seed.items()}
         return {seed: own for seed, own in numbers.items() if own is not None}
 
-    def estimate(self, case: Case, spot: Spot, name: str, criterion: Criterion) -> Estimate | None:
+    def estimate(
+        self, case: Case, condition: Condition, name: str, criterion: Criterion
+    ) -> Estimate | None:
         """Estimate a criterion's number over the seeds; None where it was not measured."""
-        values = list(self.read(case, spot, name, criterion.read).values())
+        values = list(self.read(case, condition, name, criterion.read).values())
         return estimate_mean(values, BOUNDS.get(criterion.kind)) if values else None
 
     @functools.cached_property
@@ -185,21 +191,21 @@ class Findings:
 
     def judge(self, case: Case, criterion: Criterion, name: str) -> Verdict:
         """Judge a criterion for a name at all conditions; a baseline is not held against itself."""
-        found = list(self._judge_spots(case, criterion, name))
+        found = list(self._judge_conditions(case, criterion, name))
         found.sort(key=lambda own: (_ORDER.index(own.standing), not own.missing, -own.excess))
         return Verdict(case, criterion, name, tuple(found))
 
-    def _judge_spots(self, case: Case, criterion: Criterion, name: str) -> Iterator[Finding]:
+    def _judge_conditions(self, case: Case, criterion: Criterion, name: str) -> Iterator[Finding]:
         baseline = self.request.family.baseline
         is_relative = criterion.bound.factor is not None
         if is_relative and name == baseline:
             return
-        for spot in self.list_spots(case):
-            if not _is_kept(case, spot.variant, criterion):
+        for condition in self.list_conditions(case):
+            if not _is_kept(case, condition.variant, criterion):
                 continue
-            own = self.read(case, spot, name, criterion.read)
-            base = self.read(case, spot, baseline, criterion.read) if baseline else {}
-            runs = self.list_runs(case, spot, name)
+            own = self.read(case, condition, name, criterion.read)
+            base = self.read(case, condition, baseline, criterion.read) if baseline else {}
+            runs = self.list_runs(case, condition, name)
             # A run that is not there may have been one that is judged.
             judged = [
                 seed
@@ -213,19 +219,24 @@ class Findings:
                 and (limit := criterion.bound.find(base.get(seed), at_most=criterion.at_most))
                 is not None
             }
-            told = [self._count_missing(case, spot, name, judged, own)]
+            told = [self._count_missing(case, condition, name, judged, own)]
             if is_relative:
-                told.append(self._count_missing(case, spot, baseline, judged, base))
+                told.append(self._count_missing(case, condition, baseline, judged, base))
             if judged:
                 missing = "; ".join(filter(None, told))
-                yield _judge(criterion, spot, own, base, limits, missing)
+                yield _judge(criterion, condition, own, base, limits, missing)
 
     def _count_missing(
-        self, case: Case, spot: Spot, name: str, seeds: Sequence[int], found: Mapping[int, float]
+        self,
+        case: Case,
+        condition: Condition,
+        name: str,
+        seeds: Sequence[int],
+        found: Mapping[int, float],
     ) -> str:
         """Say how many runs of some seeds have no number, and why; nothing where all have one."""
-        labels = (case.id, spot.variant, *spot.place.labels, name)
-        runs = self.list_runs(case, spot, name)
+        labels = (case.id, condition.variant, *condition.bottleneck.labels, name)
+        runs = self.list_runs(case, condition, name)
         lacking = [seed for seed in seeds if seed not in found]
         failed = sum((*labels, str(seed)) in self.failed for seed in lacking)
         without = sum(seed in runs for seed in lacking)
@@ -249,7 +260,7 @@ class Findings:
 
 def _judge(
     criterion: Criterion,
-    spot: Spot,
+    condition: Condition,
     own: dict[int, float],
     base: dict[int, float],
     limits: dict[int, float],
@@ -261,13 +272,13 @@ def _judge(
     if not limits:
         measured = estimate_mean(list(own.values()), known) if own else None
         bound = criterion.bound.find(None, at_most=criterion.at_most)
-        return Finding(spot, Feasibility.UNDECIDED, measured, baseline, bound, 0.0, missing)
+        return Finding(condition, Feasibility.UNDECIDED, measured, baseline, bound, 0.0, missing)
     sign = 1 if criterion.at_most else -1
     beyond = estimate_mean([sign * (own[seed] - limit) for seed, limit in limits.items()])
     limit = sum(limits.values()) / len(limits)
     standing = judge_estimate(beyond, lambda excess: excess <= 0)
     return Finding(
-        spot,
+        condition,
         Feasibility.UNDECIDED if missing else standing,
         estimate_mean([own[seed] for seed in limits], known),
         baseline,

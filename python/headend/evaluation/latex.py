@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headend.analysis.ranking import Feasibility
-from headend.errors import InputError
 from headend.evaluation.tables import name_section, write_number
-from headend.results.folder import refuse_below_file, write_file
+from headend.results.folder import refuse_foreign, write_file
 
 if TYPE_CHECKING:
     from headend.evaluation.findings import Findings, Verdict
@@ -42,20 +41,10 @@ def check_latex(path: Path, *, force: bool = False) -> Path:
     Raises
     ------
     InputError
-        For one, unless it is forced, and for a folder.
+        For one, unless it is forced, and for a folder, a pipe or a device.
     """
-    refuse_below_file(path)
-    if path.is_dir():
-        raise InputError(f"{path}: expected a file to write the table to, found a folder")
-    if force or not os.path.lexists(path):
-        return path
-    with path.open("rb") as file:
-        head = file.read(len(_HEAD))
-    if head and head != _HEAD.encode():
-        raise InputError(
-            f"{path}: exists, and is no table of headend; give --latex another name, or replace it"
-            " with --force"
-        )
+    way_out = "give --latex another name, or replace it with --force"
+    refuse_foreign(path, "LaTeX", re.compile(_HEAD.encode()), way_out, force=force)
     return path
 
 

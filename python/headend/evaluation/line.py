@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headend.evaluation.case import Place, Scenario
+from headend.evaluation.case import Bottleneck, Scenario
 
 #: Bytes of a full packet.
 PACKET = 1500
@@ -27,33 +27,33 @@ QUEUE = "line.down"
 BACK = 10
 
 
-def size_buffer(place: Place, rtt: float | None = None) -> int:
-    """Give the bytes of a place's buffer, by its own round trip or a longer one in ns."""
-    bdp = place.bdp if rtt is None else place.bdp * rtt / place.rtt
-    return max(round(bdp * place.buffer), _LEAST_PACKETS * PACKET)
+def size_buffer(bottleneck: Bottleneck, rtt: float | None = None) -> int:
+    """Give the bytes of a bottleneck's buffer, by its own round trip or a longer one in ns."""
+    bdp = bottleneck.bdp if rtt is None else bottleneck.bdp * rtt / bottleneck.rtt
+    return max(round(bdp * bottleneck.buffer), _LEAST_PACKETS * PACKET)
 
 
-def find_packet_time(place: Place) -> float:
-    """Give how long a full packet takes at a place's bottleneck, in ns."""
-    return PACKET * 8 / place.rate * 1e9
+def find_packet_time(bottleneck: Bottleneck) -> float:
+    """Give how long a full packet takes at a bottleneck, in ns."""
+    return PACKET * 8 / bottleneck.rate * 1e9
 
 
-def count_flows(place: Place, factor: float) -> int:
+def count_flows(bottleneck: Bottleneck, factor: float) -> int:
     """Count the flows of a congestion level: RFC 7928 §8.2.2 to §8.2.4, ROUND(factor × S).
 
     S is the bandwidth-delay product and the buffer, in packets.
 
     Examples
     --------
-    >>> [count_flows(Place(10e6, 100e6, 1), own) for own in (0.036, 0.081, 0.114)]
+    >>> [count_flows(Bottleneck(10e6, 100e6, 1), own) for own in (0.036, 0.081, 0.114)]
     [6, 14, 19]
     """
-    packets = (place.bdp + size_buffer(place)) / PACKET
+    packets = (bottleneck.bdp + size_buffer(bottleneck)) / PACKET
     return max(round(factor * packets), 1)
 
 
 def make_line(
-    place: Place,
+    bottleneck: Bottleneck,
     flows: Mapping[str, Any],
     *,
     duration: float = 60,
@@ -65,14 +65,14 @@ def make_line(
 
     Parameters
     ----------
-    place
+    bottleneck
         The bottleneck.
     flows
-        By name; each goes down and has the place's round trip unless it says otherwise.
+        By name; each goes down and has the bottleneck's round trip unless it says otherwise.
     duration, warmup
         In seconds.
     rtt
-        The round trip by which the buffer is sized, in ns; by default the place's own.
+        The round trip by which the buffer is sized, in ns; by default the bottleneck's own.
     more
         Further tables of the scenario.
     """
@@ -80,13 +80,18 @@ def make_line(
         "duration": f"{duration:g} s",
         "warmup": f"{warmup:g} s",
         "bottleneck": QUEUE,
-        "link": {"line": {"point_to_point": make_direction(place, size_buffer(place, rtt))}},
+        "link": {
+            "line": {"point_to_point": make_direction(bottleneck, size_buffer(bottleneck, rtt))}
+        },
         "flow": {
             name: {
                 "direction": "down",
-                "rtt": write_time(place.rtt),
+                "rtt": write_time(bottleneck.rtt),
                 **flow,
-                "path": {"jitter": write_time(find_packet_time(place)), **flow.get("path", {})},
+                "path": {
+                    "jitter": write_time(find_packet_time(bottleneck)),
+                    **flow.get("path", {}),
+                },
             }
             for name, flow in flows.items()
         },
@@ -94,11 +99,14 @@ def make_line(
     return {**table, **more}
 
 
-def make_direction(place: Place, limit: int) -> Scenario:
-    """Make a plain link of a place's rate downstream, with drop-tail of a limit in bytes."""
+def make_direction(bottleneck: Bottleneck, limit: int) -> Scenario:
+    """Make a plain link of a bottleneck's rate downstream, with drop-tail of a limit in bytes."""
     return {
-        "up": {"rate": write_rate(BACK * place.rate)},
-        "down": {"rate": write_rate(place.rate), "queue": {"drop_tail": {"limit": f"{limit} B"}}},
+        "up": {"rate": write_rate(BACK * bottleneck.rate)},
+        "down": {
+            "rate": write_rate(bottleneck.rate),
+            "queue": {"drop_tail": {"limit": f"{limit} B"}},
+        },
     }
 
 

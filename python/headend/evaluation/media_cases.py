@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headend.engine.metrics import compute_jain
-from headend.evaluation.case import Case, Extent, Place, Scenario, Span, Untested
-from headend.evaluation.criterion import Bound, Criterion, Read, Values, Whose, take
+from headend.evaluation.case import Bottleneck, Case, Extent, Scenario, Span, Untested
+from headend.evaluation.criterion import Bound, BoundSource, Criterion, Read, Values, take
 from headend.evaluation.curves import Curve, Trade
 from headend.evaluation.line import QUEUE, make_line, vary_rate, write_rate, write_time
 
 #: §4.2: the reference capacity of 1 Mbit/s, 50 ms one way, a queue of 300 ms (3 BDP).
-REFERENCE = Place(1e6, 100e6, 3.0)
+REFERENCE = Bottleneck(1e6, 100e6, 3.0)
 
 #: §4.2: the largest jitter of the path.
 _JITTER = {"jitter": "30 ms"}
@@ -33,13 +33,13 @@ _MEDIA: Scenario = {
 }
 
 #: What the RFC says in words only: near the capacity, a short delay, fair shares, little loss.
-_NEAR = Bound(Whose.OURS, 0.6)
-_SHORT = Bound(Whose.OURS, 100e6)
-_FAIR = Bound(Whose.OURS, 0.8)
-_RARE = Bound(Whose.OURS, 0.02)
+_NEAR = Bound(BoundSource.OURS, 0.6)
+_SHORT = Bound(BoundSource.OURS, 100e6)
+_FAIR = Bound(BoundSource.OURS, 0.8)
+_RARE = Bound(BoundSource.OURS, 0.02)
 
 #: §5.6 and §5.7: at worst the media fall to their least rate.
-_AT_LEAST = Bound(Whose.RFC, _LEAST)
+_AT_LEAST = Bound(BoundSource.RFC, _LEAST)
 
 _PATHS = ("flow.video.application",)
 _DELAY = {"delay": f"{QUEUE}.delay.mean"}
@@ -47,8 +47,8 @@ _DELAY = {"delay": f"{QUEUE}.delay.mean"}
 
 def _make(rate: float, flows: Mapping[str, Any], duration: float, **more: Any) -> Scenario:
     """Make a scenario over a bottleneck of a rate in bit/s, whose queue holds 300 ms of it."""
-    place = Place(rate, REFERENCE.rtt, REFERENCE.buffer)
-    return make_line(place, flows, duration=duration, **{"warmup": 0, **more})
+    bottleneck = Bottleneck(rate, REFERENCE.rtt, REFERENCE.buffer)
+    return make_line(bottleneck, flows, duration=duration, **{"warmup": 0, **more})
 
 
 def _step(scenario: Scenario, rate: float, table: Sequence[tuple[float, float]]) -> Scenario:
@@ -145,18 +145,18 @@ def _add(values: Values, names: Sequence[str], of: float) -> float | None:
     return sum(rates) / of if len(rates) == len(names) else None
 
 
-def _build_capacity(_: Place, variant: str) -> Scenario:
+def _build_capacity(_: Bottleneck, variant: str) -> Scenario:
     one_way = float(variant.removesuffix(" ms one way")) * 1e6
     flow = {**_MEDIA, "rtt": write_time(2 * one_way)}
     return _step(_make(1e6, {"video": flow}, 99), 1e6, _TABLE_1)
 
 
-def _build_two(_: Place, variant: str) -> Scenario:
+def _build_two(_: Bottleneck, variant: str) -> Scenario:
     scenario = _make(2e6, {"video": {**_MEDIA, "count": 2}}, 125)
     return _step(scenario, 2e6, _TABLE_2)
 
 
-def _build_feedback(_: Place, variant: str) -> Scenario:
+def _build_feedback(_: Bottleneck, variant: str) -> Scenario:
     scenario = _step(_make(1e6, {"video": _MEDIA}, 99), 1e6, _TABLE_3)
     steps = _TABLE_4 if variant == "congested" else ((0, 10.0),)
     scenario["link"]["line"]["point_to_point"]["up"] = {
@@ -166,7 +166,7 @@ def _build_feedback(_: Place, variant: str) -> Scenario:
     return scenario
 
 
-def _build_sharing(_: Place, variant: str) -> Scenario:
+def _build_sharing(_: Bottleneck, variant: str) -> Scenario:
     flow = {**_MEDIA, "count": 3, "start": {"from": "0 s", "every": "20 s"}}
     return _make(3.5e6, {"video": flow}, 119, warmup=70)
 
@@ -175,7 +175,7 @@ def _build_sharing(_: Place, variant: str) -> Scenario:
 _ROUND_TRIPS = {"v1": 20, "v2": 50, "v3": 100, "v4": 200, "v5": 300}
 
 
-def _build_round_trips(_: Place, variant: str) -> Scenario:
+def _build_round_trips(_: Bottleneck, variant: str) -> Scenario:
     flows = {
         name: {**_MEDIA, "rtt": f"{rtt} ms", "start": f"{10 * number} s"}
         for number, (name, rtt) in enumerate(_ROUND_TRIPS.items())
@@ -183,7 +183,7 @@ def _build_round_trips(_: Place, variant: str) -> Scenario:
     return _make(4e6, flows, 299, warmup=100)
 
 
-def _build_long(_: Place, variant: str) -> Scenario:
+def _build_long(_: Bottleneck, variant: str) -> Scenario:
     tcp = {"application": "bulk", "tcp": {"system": "rfc", "congestion": "reno"}}
     flows = {"video": {**_MEDIA, "start": "5 s"}, "tcp": tcp}
     scenario = _make(2e6, flows, 119, warmup=35)
@@ -192,7 +192,7 @@ def _build_long(_: Place, variant: str) -> Scenario:
     return scenario
 
 
-def _build_short(_: Place, variant: str) -> Scenario:
+def _build_short(_: Bottleneck, variant: str) -> Scenario:
     short = {
         "application": {"bulk": {"size": "40 kB", "sigma": 0.15, "pause": "10 s"}},
         "tcp": {"system": "rfc", "congestion": "reno"},
@@ -204,7 +204,7 @@ def _build_short(_: Place, variant: str) -> Scenario:
     )
 
 
-def _build_several(_: Place, variant: str) -> Scenario:
+def _build_several(_: Bottleneck, variant: str) -> Scenario:
     flows = {
         "v1": {**_MEDIA, "host": "a", "rtt": "200 ms"},
         "v2": {**_MEDIA, "host": "b", "rtt": "80 ms"},
@@ -305,7 +305,7 @@ CASES = (
             Criterion("rate", "the media keep their least rate", "rate of the media", "rate",
                       take("rate"), False, _AT_LEAST),
             Criterion("frozen", "the picture seldom stands still", "time in which it stood still",
-                      "ratio", take("frozen"), True, Bound(Whose.OURS, 0.02)),
+                      "ratio", take("frozen"), True, Bound(BoundSource.OURS, 0.02)),
         ),
         variants=("300 ms", "1 s"),
         extent=Extent.ONE,
@@ -323,7 +323,7 @@ CASES = (
             Criterion("rate", "the media keep their least rate", "rate of a call", "rate",
                       take("rate"), False, _AT_LEAST),
             Criterion("frozen", "the picture seldom stands still", "time in which it stood still",
-                      "ratio", take("frozen"), True, Bound(Whose.OURS, 0.02)),
+                      "ratio", take("frozen"), True, Bound(BoundSource.OURS, 0.02)),
         ),
         extent=Extent.ONE,
         paths=_PATHS,
@@ -342,7 +342,7 @@ CASES = (
         (
             Criterion("starved", "no call is starved", "least rate of a call", "rate",
                       lambda values: min(values.get(name, 0.0) for name in _RATES), False,
-                      Bound(Whose.OURS, _LEAST + _SOUND)),
+                      Bound(BoundSource.OURS, _LEAST + _SOUND)),
             Criterion("fair", "the second bottleneck is shared evenly",
                       "Jain's index of the two calls over it", "number", _index("r1", "r3"), False,
                       _FAIR),

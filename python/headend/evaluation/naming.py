@@ -20,7 +20,7 @@ _LONGEST = 40
 
 
 def write_name(case: Case, variant: str, scenario: Scenario, name: str) -> Overrides:
-    """Give the overrides that put a name in its places; a queue keeps the buffer of its place."""
+    """Give the overrides that put a name where it belongs; a queue keeps its limit in bytes."""
     found: list[tuple[str, str]] = []
     for path in case.list_paths(variant):
         if _is_there(scenario, path, name):

@@ -123,6 +123,8 @@ def _link(found: Findings, verdict: Verdict, *, several: bool) -> Line:
     """Write what is worst of a verdict, which leads to the table of its case."""
     who = f"{verdict.name}: " if several else ""
     title, _, rest = describe_miss(found, verdict).partition(": ")
+    # No line ends within a number and its interval.
+    rest = rest.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
     return (who, (title, f"#{verdict.case.id}"), f": {rest}.")
 
 

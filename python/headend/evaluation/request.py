@@ -9,7 +9,7 @@ from typing import Any
 from headend.design.design import Design, make_settings
 from headend.design.factor import Factor
 from headend.errors import InputError, suggest
-from headend.evaluation.case import Case, Extent, Place
+from headend.evaluation.case import Bottleneck, Case, Extent
 from headend.evaluation.family import FAMILIES, Family
 from headend.evaluation.naming import make_safe
 from headend.text.quantity import Kind, parse_quantity
@@ -24,17 +24,17 @@ FACTORS = ("case", "variant", "rate", "rtt", "buffer", "name")
 
 @dataclass(frozen=True)
 class Setting:
-    """One thing to run: a case with a variant at a place, with a name in it."""
+    """One thing to run: a case with a variant at a bottleneck, with a name in it."""
 
     case: Case
     variant: str
-    place: Place
+    bottleneck: Bottleneck
     name: str
 
     @property
     def labels(self) -> tuple[str, ...]:
         """Its values of the design's factors."""
-        return (self.case.id, self.variant, *self.place.labels, self.name)
+        return (self.case.id, self.variant, *self.bottleneck.labels, self.name)
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ class Request:
         """What the results are called."""
         return "-".join([self.family.name, *map(make_safe, self.names)])
 
-    def list_places(self, extent: Extent) -> tuple[Place, ...]:
-        """List the places at which a case is run."""
+    def list_bottlenecks(self, extent: Extent) -> tuple[Bottleneck, ...]:
+        """List the bottlenecks at which a case is run."""
         main = max(self.rtts)
         rates = self.rates[:1] if extent is Extent.ONE else self.rates
         rtts = self.rtts if extent in (Extent.GRID, Extent.PATHS) else (main,)
         buffers = self.buffers if extent is Extent.GRID else (choose_usual(self.buffers),)
         return tuple(
-            Place(rate, rtt, buffer) for rate in rates for rtt in rtts for buffer in buffers
+            Bottleneck(rate, rtt, buffer) for rate in rates for rtt in rtts for buffer in buffers
         )
 
     def list_settings(self) -> Iterator[Setting]:
@@ -90,9 +90,9 @@ class Request:
             if case.id not in self.cases:
                 continue
             for variant in case.variants:
-                for place in self.list_places(case.extent):
+                for bottleneck in self.list_bottlenecks(case.extent):
                     for name in self.every:
-                        yield Setting(case, variant, place, name)
+                        yield Setting(case, variant, bottleneck, name)
 
     def list_columns(self) -> Iterator[dict[str, Any]]:
         """List the points: the leading columns of the rows of each, in order."""
@@ -163,16 +163,16 @@ def make_request(
     if not names or not all(names):
         raise InputError(f"expected the name of a {family.noun}, found nothing")
     beside = (family.baseline, *family.against, *against)
-    places = family.rates, family.rtts, family.buffers
+    defaults = family.rates, family.rtts, family.buffers
     if quick:
-        places = family.rates[:1], family.rtts[-1:], (choose_usual(family.buffers),)
+        defaults = family.rates[:1], family.rtts[-1:], (choose_usual(family.buffers),)
     return Request(
         family,
         names,
         tuple(dict.fromkeys(own.strip() for own in beside if own.strip())),
-        tuple(rates or places[0]),
-        tuple(rtts or places[1]),
-        tuple(buffers or places[2]),
+        tuple(rates or defaults[0]),
+        tuple(rtts or defaults[1]),
+        tuple(buffers or defaults[2]),
         choose_cases(family, sections),
         tuple(seeds) if seeds else QUICK_SEEDS if quick else SEEDS,
     )

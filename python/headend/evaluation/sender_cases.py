@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headend.evaluation.case import Case, Extent, Place, Scenario, Span, Untested
+from headend.evaluation.case import Bottleneck, Case, Extent, Scenario, Span, Untested
 from headend.evaluation.criterion import (
     Bound,
+    BoundSource,
     Criterion,
-    Whose,
     divide,
     take,
 )
@@ -26,14 +26,14 @@ OWN = "flow.own.tcp.congestion"
 _OWN = (OWN,)
 
 #: RFC 9743 §5 gives no thresholds: the comparison with standard senders is its own, the rest ours.
-NO_LONGER = Bound(Whose.MARGIN, factor=1.1, section="5.2")
-KEPT = Bound(Whose.MARGIN, factor=0.9, section="5.2")
+NO_LONGER = Bound(BoundSource.MARGIN, factor=1.1, section="5.2")
+KEPT = Bound(BoundSource.MARGIN, factor=0.9, section="5.2")
 
 #: How much less a standard sender may get beside this one than beside a standard one.
-NO_HARM = Bound(Whose.MARGIN, factor=0.5)
+NO_HARM = Bound(BoundSource.MARGIN, factor=0.5)
 
 #: §5.1.4 names no number; of two flows, one then has three times what the other has.
-FAIR = Bound(Whose.OURS, 0.8)
+FAIR = Bound(BoundSource.OURS, 0.8)
 
 _DELAY = {"delay": f"{QUEUE}.delay.mean", "delay_p99": f"{QUEUE}.delay.p99"}
 _LOSS = {"lost": "own.discarded", "sent": "own.sent"}
@@ -67,7 +67,7 @@ def _limit_loss(factor: float = 2.0) -> Criterion:
         "ratio",
         divide("lost", "sent"),
         True,
-        Bound(Whose.MARGIN, 0.01, factor),
+        Bound(BoundSource.MARGIN, 0.01, factor),
     )
 
 
@@ -78,23 +78,23 @@ def _limit_loss(factor: float = 2.0) -> Criterion:
 _CROWD, _LITTLE = 40, 0.2
 
 
-def _build_collapse(place: Place, _: str) -> Scenario:
-    rate = _CROWD * _LITTLE * PACKET * 8 / (place.rtt / 1e9)
-    narrow = Place(rate, place.rtt, place.buffer)
+def _build_collapse(bottleneck: Bottleneck, _: str) -> Scenario:
+    rate = _CROWD * _LITTLE * PACKET * 8 / (bottleneck.rtt / 1e9)
+    narrow = Bottleneck(rate, bottleneck.rtt, bottleneck.buffer)
     return make_line(narrow, {"own": _start_apart(_CROWD, 5)}, duration=120, warmup=40)
 
 
-def _build_corruption(place: Place, variant: str) -> Scenario:
+def _build_corruption(bottleneck: Bottleneck, variant: str) -> Scenario:
     loss = {"down": variant.removesuffix(" lost")}
-    return make_line(place, {"own": {**_BULK, "path": {"loss": loss}}}, duration=60, warmup=20)
+    return make_line(bottleneck, {"own": {**_BULK, "path": {"loss": loss}}}, duration=60, warmup=20)
 
 
-def _build_alone(place: Place, variant: str) -> Scenario:
-    return make_line(place, {"own": _start_apart(int(variant.split()[0]))}, duration=80)
+def _build_alone(bottleneck: Bottleneck, variant: str) -> Scenario:
+    return make_line(bottleneck, {"own": _start_apart(int(variant.split()[0]))}, duration=80)
 
 
-def _build_buffers(place: Place, variant: str) -> Scenario:
-    own = Place(place.rate, place.rtt, float(variant.split()[0]))
+def _build_buffers(bottleneck: Bottleneck, variant: str) -> Scenario:
+    own = Bottleneck(bottleneck.rate, bottleneck.rtt, float(variant.split()[0]))
     return make_line(own, {"own": _start_apart(_FEW)})
 
 
@@ -102,78 +102,80 @@ def _build_buffers(place: Place, variant: str) -> Scenario:
 _JOINS, _SETTLED, _END = 20, 110, 160
 
 
-def _build_late(place: Place, _: str) -> Scenario:
+def _build_late(bottleneck: Bottleneck, _: str) -> Scenario:
     late = {**_BULK, "start": f"{_JOINS} s"}
-    return make_line(place, {"own": _BULK, "late": late}, duration=_END, warmup=_SETTLED)
+    return make_line(bottleneck, {"own": _BULK, "late": late}, duration=_END, warmup=_SETTLED)
 
 
 #: A short flow: a file of this size, over a connection of its own.
 _SHORT: Scenario = {"application": {"bulk": {"size": "100 kB", "pause": "1 s"}}, "start": "10 s"}
 
 
-def _build_short(place: Place, _: str) -> Scenario:
-    return make_line(place, {"own": _BULK, "short": _SHORT})
+def _build_short(bottleneck: Bottleneck, _: str) -> Scenario:
+    return make_line(bottleneck, {"own": _BULK, "short": _SHORT})
 
 
 # §5.2: beside others
 
 
-def _build_beside(place: Place, variant: str) -> Scenario:
+def _build_beside(bottleneck: Bottleneck, variant: str) -> Scenario:
     other = {**_BULK, "tcp": {"congestion": variant}, "start": "500 ms"}
-    return make_line(place, {"own": _BULK, "other": other}, duration=120, warmup=30)
+    return make_line(bottleneck, {"own": _BULK, "other": other}, duration=120, warmup=30)
 
 
-def _build_call(place: Place, _: str) -> Scenario:
+def _build_call(bottleneck: Bottleneck, _: str) -> Scenario:
     flows = {
         "own": _BULK,
         "call": {"application": "voice", "direction": "both"},
         "video": {"application": "video_call", "direction": "both"},
     }
-    return make_line(place, flows, duration=90, warmup=40)
+    return make_line(bottleneck, flows, duration=90, warmup=40)
 
 
-def _build_mixed_short(place: Place, variant: str) -> Scenario:
-    return make_line(place, {"own": _BULK, "short": {**_SHORT, "tcp": {"congestion": variant}}})
+def _build_mixed_short(bottleneck: Bottleneck, variant: str) -> Scenario:
+    return make_line(
+        bottleneck, {"own": _BULK, "short": {**_SHORT, "tcp": {"congestion": variant}}}
+    )
 
 
 # §6.4, §7: wireless paths and special cases
 
 
-def _build_wireless(place: Place, _: str) -> Scenario:
-    low, middle, high = (write * place.rate for write in (0.4, 0.8, 1.6))
+def _build_wireless(bottleneck: Bottleneck, _: str) -> Scenario:
+    low, middle, high = (write * bottleneck.rate for write in (0.4, 0.8, 1.6))
     scenario = make_line(
-        place, {"own": {**_BULK, "path": {"loss": {"down": "0.01 %"}}}}, duration=90
+        bottleneck, {"own": {**_BULK, "path": {"loss": {"down": "0.01 %"}}}}, duration=90
     )
     return vary_rate(scenario, [(0, high), (2, low), (3, middle), (5, low), (6, middle)], 8)
 
 
-def _build_aqm(place: Place, variant: str) -> Scenario:
-    return _put_queue(make_line(place, {"own": _start_apart(_FEW)}, duration=80), variant)
+def _build_aqm(bottleneck: Bottleneck, variant: str) -> Scenario:
+    return _put_queue(make_line(bottleneck, {"own": _start_apart(_FEW)}, duration=80), variant)
 
 
-def _build_aqm_beside(place: Place, variant: str) -> Scenario:
-    return _put_queue(_build_beside(place, "reno"), variant)
+def _build_aqm_beside(bottleneck: Bottleneck, variant: str) -> Scenario:
+    return _put_queue(_build_beside(bottleneck, "reno"), variant)
 
 
-def _build_ecn(place: Place, variant: str) -> Scenario:
+def _build_ecn(bottleneck: Bottleneck, variant: str) -> Scenario:
     own = {**_start_apart(_FEW), "tcp": {"ecn": "on"}}
-    return _put_queue(make_line(place, {"own": own}, duration=80), variant)
+    return _put_queue(make_line(bottleneck, {"own": own}, duration=80), variant)
 
 
 def _put_queue(scenario: Scenario, queue: str) -> Scenario:
-    """Put an AQM with its defaults, and the buffer of the place, in place of drop-tail."""
+    """Put an AQM with its defaults, and the buffer of the bottleneck, in place of drop-tail."""
     way = scenario["link"]["line"]["point_to_point"]["down"]
     way["queue"] = {queue: way["queue"]["drop_tail"]}
     return scenario
 
 
-def _build_jitter(place: Place, variant: str) -> Scenario:
-    return make_line(place, {"own": {**_BULK, "path": {"jitter": variant}}}, duration=80)
+def _build_jitter(bottleneck: Bottleneck, variant: str) -> Scenario:
+    return make_line(bottleneck, {"own": {**_BULK, "path": {"jitter": variant}}}, duration=80)
 
 
-def _build_far(place: Place, variant: str) -> Scenario:
+def _build_far(bottleneck: Bottleneck, variant: str) -> Scenario:
     rtt = float(variant.removesuffix(" ms")) * 1e6
-    far = Place(place.rate, rtt, place.buffer)
+    far = Bottleneck(bottleneck.rate, rtt, bottleneck.buffer)
     return make_line(far, {"own": _BULK}, duration=180, warmup=60)
 
 
@@ -181,18 +183,18 @@ def _build_far(place: Place, variant: str) -> Scenario:
 _ONSET, _OVER = 30, 50
 
 
-def _build_onset(place: Place, _: str) -> Scenario:
+def _build_onset(bottleneck: Bottleneck, _: str) -> Scenario:
     flood = {
-        "application": {"cbr": {"rate": write_rate(0.8 * place.rate), "size": f"{PACKET} B"}},
+        "application": {"cbr": {"rate": write_rate(0.8 * bottleneck.rate), "size": f"{PACKET} B"}},
         "start": f"{_ONSET} s",
         "stop": f"{_OVER} s",
     }
-    return make_line(place, {"own": _BULK, "flood": flood}, duration=80, warmup=15)
+    return make_line(bottleneck, {"own": _BULK, "flood": flood}, duration=80, warmup=15)
 
 
-def _build_change(place: Place, _: str) -> Scenario:
-    scenario = make_line(place, {"own": _BULK}, duration=80, warmup=15)
-    steps = [(0, place.rate), (_ONSET, place.rate / 5), (_OVER, place.rate)]
+def _build_change(bottleneck: Bottleneck, _: str) -> Scenario:
+    scenario = make_line(bottleneck, {"own": _BULK}, duration=80, warmup=15)
+    steps = [(0, bottleneck.rate), (_ONSET, bottleneck.rate / 5), (_OVER, bottleneck.rate)]
     return vary_rate(scenario, [(at, rate) for at, rate in steps])
 
 
@@ -247,7 +249,7 @@ CASES = (
                 "ratio",
                 divide("lost", "sent"),
                 True,
-                Bound(Whose.MARGIN, 0.01, 1.5),
+                Bound(BoundSource.MARGIN, 0.01, 1.5),
             ),
             _keep("goodput", "goodput of all flows"),
         ),
@@ -293,7 +295,7 @@ CASES = (
                 "ratio",
                 take("utilisation"),
                 True,
-                Bound(Whose.OURS, 0.5),
+                Bound(BoundSource.OURS, 0.5),
             ),
         ),
         variants=("10 % lost", "30 % lost"),
@@ -337,7 +339,7 @@ CASES = (
                 "ratio",
                 divide("late", "first", "late"),
                 False,
-                Bound(Whose.OURS, 0.25),
+                Bound(BoundSource.OURS, 0.25),
             ),
             Criterion(
                 "first",
@@ -346,7 +348,7 @@ CASES = (
                 "ratio",
                 divide("first", "first", "late"),
                 False,
-                Bound(Whose.OURS, 0.25),
+                Bound(BoundSource.OURS, 0.25),
             ),
         ),
         paths=(OWN, "flow.late.tcp.congestion"),
@@ -397,7 +399,7 @@ CASES = (
                 "ratio",
                 divide("other", "other", "own"),
                 False,
-                Bound(Whose.OURS, 0.05),
+                Bound(BoundSource.OURS, 0.05),
                 section="5.2",
             ),
             Criterion(
@@ -433,7 +435,7 @@ CASES = (
                 "number",
                 take("mos"),
                 False,
-                Bound(Whose.MARGIN, factor=0.95),
+                Bound(BoundSource.MARGIN, factor=0.95),
             ),
             Criterion(
                 "video",
@@ -451,7 +453,7 @@ CASES = (
                 "ratio",
                 take("late"),
                 True,
-                Bound(Whose.MARGIN, 0.01, 1.1),
+                Bound(BoundSource.MARGIN, 0.01, 1.1),
             ),
         ),
         paths=_OWN,

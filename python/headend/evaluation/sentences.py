@@ -48,11 +48,11 @@ def describe_missing(findings: Findings, name: str) -> str:
         return ""
     count = len({(own.case.id, own.criterion.id) for own, _ in lacking})
     verdict, first = lacking[0]
-    where = findings.name_spot(first.spot)
+    where = findings.name_condition(first.condition)
     return (
         f"{count} of {len(judged)} criteria of {name} lack runs:"
         f" {first.missing}, in {verdict.case.title}"
-        f" ({name_section(verdict.section)}){f', at {where}' if where else ''}."
+        f" ({name_section(verdict.case.section)}){f'; condition: {where}' if where else ''}."
     )
 
 
@@ -70,7 +70,11 @@ def describe_worst(findings: Findings) -> str:
 def describe_setup(findings: Findings) -> str:
     """Say at which conditions everything was run, and with how many seeds."""
     request = findings.request
-    conditions = {str(spot.place) for case in findings.cases for spot in findings.list_spots(case)}
+    conditions = {
+        str(condition.bottleneck)
+        for case in findings.cases
+        for condition in findings.list_conditions(case)
+    }
     runs = sum(1 for _ in request.list_settings()) * len(request.seeds)
     beside = f" Baseline: {join_names(list(request.against))}." if request.against else ""
     return (

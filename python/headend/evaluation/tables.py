@@ -11,7 +11,7 @@ from headend.analysis.grading import Grade
 from headend.analysis.ranking import Feasibility
 from headend.analysis.sums import BASE_UNITS
 from headend.evaluation.case import Case
-from headend.evaluation.findings import Finding, Findings, Spot, Verdict, rank_verdict
+from headend.evaluation.findings import Condition, Finding, Findings, Verdict, rank_verdict
 from headend.text.quantity import Kind, format_quantity
 from headend.wording.table import Cell, Column, Row, Table, make_matrix, make_table
 
@@ -71,12 +71,13 @@ def tabulate_case(findings: Findings, case: Case) -> Table:
     columns = [Column("required"), *(Column(name) for name in names)]
     rows = []
     for criterion in case.criteria:
-        section = name_section(criterion.section or case.section)
         bound = criterion.write_bound(family.baseline)
-        whose = str(criterion.bound.whose)
+        note = f"bound: {criterion.bound.source}"
         if criterion.bound.section:
-            whose += f" ({name_section(criterion.bound.section)})"
-        required = Cell(f"{criterion.what} {bound}", note=f"{whose}; {section}")
+            note += f" ({name_section(criterion.bound.section)})"
+        if criterion.section:  # another one than that of the case
+            note += f"; criterion: {name_section(criterion.section)}"
+        required = Cell(f"{criterion.what} {bound}", note=note)
         cells = [describe_verdict(findings, findings.find(name, case, criterion)) for name in names]
         rows.append(Row(criterion.statement, (required, *cells)))
     return Table(tuple(columns), tuple(rows), "criterion", look="stacked")
@@ -103,8 +104,8 @@ def describe_verdict(findings: Findings, verdict: Verdict) -> Cell:
         return Cell(WORDS[Feasibility.MISSING], note=verdict.criterion.absent)
     kind = verdict.criterion.kind
     lines = [worst.missing] if worst.missing else []
-    if where := findings.name_spot(worst.spot):
-        lines.append(f"at {where}")
+    if where := findings.name_condition(worst.condition):
+        lines.append(f"condition: {where}")
     if worst.baseline and verdict.name != baseline and baseline:
         lines.append(f"{baseline}: {format_estimate(worst.baseline, kind)}")
     if len(verdict.findings) > 1:
@@ -140,9 +141,9 @@ def tabulate_conditions(findings: Findings, case: Case) -> Table:
     names = list(findings.request.every)
     rows: list[list[str | Cell | None]] = []
     for criterion in case.criteria:
-        for spot in findings.list_spots(case):
-            found = [findings.estimate(case, spot, name, criterion) for name in names]
-            judged = [_find_at(findings.find(name, case, criterion), spot) for name in names]
+        for condition in findings.list_conditions(case):
+            found = [findings.estimate(case, condition, name, criterion) for name in names]
+            judged = [_find_at(findings.find(name, case, criterion), condition) for name in names]
             if not any((*found, *judged)):
                 continue
             cells = [
@@ -153,13 +154,13 @@ def tabulate_conditions(findings: Findings, case: Case) -> Table:
                 )
                 for own, at in zip(found, judged, strict=True)
             ]
-            rows.append([criterion.what, findings.name_spot(spot), *cells])
+            rows.append([criterion.what, findings.name_condition(condition), *cells])
     return make_table("what", ["condition", *names], rows)
 
 
-def _find_at(verdict: Verdict, spot: Spot) -> Finding | None:
+def _find_at(verdict: Verdict, condition: Condition) -> Finding | None:
     """Give what was found at a condition; None where the criterion does not apply there."""
-    return next((own for own in verdict.findings if own.spot == spot), None)
+    return next((own for own in verdict.findings if own.condition == condition), None)
 
 
 def tabulate_untested(findings: Findings) -> Table:
@@ -190,13 +191,15 @@ def list_rows(findings: Findings) -> Iterator[dict[str, Any]]:
                 "criterion": criterion.id,
                 "measures": criterion.what,
                 "unit": BASE_UNITS[criterion.kind],
-                "variant": own.spot.variant,
-                **dict(zip(("rate", "rtt", "buffer"), own.spot.place.labels, strict=True)),
+                "variant": own.condition.variant,
+                **dict(
+                    zip(("rate", "rtt", "buffer"), own.condition.bottleneck.labels, strict=True)
+                ),
                 "standing": str(own.standing),
                 **_spread("", own.own),
                 "at_most": criterion.at_most,
                 "bound": own.limit,
-                "bound_of": str(criterion.bound.whose),
+                "bound_of": str(criterion.bound.source),
                 **_spread("baseline_", own.baseline),
                 "seeds": own.own.count if own.own else 0,
                 "missing": own.missing or None,
@@ -218,7 +221,7 @@ def describe_miss(findings: Findings, verdict: Verdict) -> str:
     """Say what is worst of a verdict: what was measured, against what, and where."""
     criterion, worst = verdict.criterion, verdict.worst
     assert worst, "a verdict that was missed has a condition"
-    baseline, where = findings.request.family.baseline, findings.name_spot(worst.spot)
+    baseline, where = findings.request.family.baseline, findings.name_condition(worst.condition)
     told = [f"{criterion.what} is not known"]
     if worst.own:
         told = [f"{criterion.what} is {format_estimate(worst.own, criterion.kind)}"]
@@ -231,8 +234,9 @@ def describe_miss(findings: Findings, verdict: Verdict) -> str:
         told.append(f"{sign} {limit} is required{of}")
     if worst.missing:
         told.append(worst.missing)
-    at = f", at {where}" if where else ""
-    return f"{verdict.case.title} ({name_section(verdict.section)}): {'; '.join(told)}{at}"
+    if where:
+        told.append(f"condition: {where}")
+    return f"{verdict.case.title} ({name_section(verdict.case.section)}): {'; '.join(told)}"
 
 
 def count_standings(counts: dict[Feasibility, int]) -> str:

@@ -15,15 +15,15 @@ from headend.scenario.file_access import FileAccess
 from headend.scenario.source import Overrides, Text, read_scenario, write_toml
 
 if TYPE_CHECKING:
-    from headend.evaluation.case import Case, Place
+    from headend.evaluation.case import Bottleneck, Case
     from headend.evaluation.findings import Findings, Verdict
 
 
 def read_case(
-    case: Case, variant: str, place: Place, typed: Overrides, allowed: tuple[Path, ...]
+    case: Case, variant: str, bottleneck: Bottleneck, typed: Overrides, allowed: tuple[Path, ...]
 ) -> Text:
     """Give the text of a case, which may read the files that what was typed names."""
-    scenario = case.build(place, variant)
+    scenario = case.build(bottleneck, variant)
     scenario["title"] = f"{case.title} (section {case.section})"
     access = FileAccess(typed=frozenset(f"{path}={own}" for path, own in typed), allowed=allowed)
     return read_scenario(scenario, access)
@@ -61,10 +61,10 @@ def write_scenarios(findings: Findings, allowed: tuple[Path, ...]) -> dict[str, 
     for verdict in list_failing(findings):
         case, worst = verdict.case, verdict.worst
         assert worst, "a verdict that fails has a condition"
-        spot = worst.spot
-        scenario = case.build(spot.place, spot.variant)
-        overrides = write_name(case, spot.variant, scenario, verdict.name)
-        text = read_case(case, spot.variant, spot.place, overrides, allowed)
+        condition = worst.condition
+        scenario = case.build(condition.bottleneck, condition.variant)
+        overrides = write_name(case, condition.variant, scenario, verdict.name)
+        text = read_case(case, condition.variant, condition.bottleneck, overrides, allowed)
         try:
             content = apply_overrides(text, overrides)
         except InputError:

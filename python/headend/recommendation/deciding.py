@@ -61,6 +61,10 @@ class Decision(Evaluation):
         The sender with which a term is worst in a setting; empty where there is one.
     alone
         What would be decided if each of several senders were the only one.
+    failed
+        How many points failed.
+    failure
+        Why the first of them failed; empty where none did.
     """
 
     tier: Tier
@@ -70,6 +74,8 @@ class Decision(Evaluation):
     senders: tuple[Sender, ...] = ()
     sources: Mapping[str, Mapping[int, Sender]] = field(default_factory=dict)
     alone: Mapping[Sender, Decision] = field(default_factory=dict)
+    failed: int = 0
+    failure: str = ""
 
     def find(self, setting: int) -> Candidate:
         """Give the candidate of a setting."""
@@ -408,6 +414,7 @@ def decide(
         for own, part in rows.items()
         if len(rows) > 1
     }
+    errors = [] if table.is_empty() else table["error"].drop_nulls().to_list()
     # A setting has a result if it has one with each sender.
     whole = set.intersection(*map(list_done, rows.values())) if rows else list_done(table)
     return Decision(
@@ -419,4 +426,6 @@ def decide(
         senders=tuple(senders),
         sources=worst.sources,
         alone=alone,
+        failed=len(errors),
+        failure=errors[0] if errors else "",
     )

@@ -10,8 +10,10 @@ import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from headend.custom.classes import describe_missing_class
 from headend.engine.vocabulary import list_choices
 from headend.errors import InputError, suggest
 from headend.scenario.codes import KIND, find_file
@@ -138,6 +140,8 @@ def read_senders(value: Any) -> tuple[Sender, ...]:
         if not control:
             raise InputError(f'{example}, found "{", ".join(texts)}"')
         if not is_own and control not in known:
+            if why := describe_missing_class(written, "congestion", (Path(),)):
+                raise InputError(why)
             raise InputError(
                 f'no congestion control is called "{control}"{suggest(control, known)}'
             )

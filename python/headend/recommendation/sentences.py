@@ -263,7 +263,7 @@ def _describe_group(decisions: Sequence[Decision]) -> str:
     first, tiers = decisions[0], join_tiers(decisions)
     setting, standing = first.chosen.setting, first.chosen.standing
     if set(first.standings.values()) == {Feasibility.MISSING}:
-        return f"at {tiers} no setting has a result"
+        return f"at {tiers} no setting has a result{_describe_failed(first)}"
     if setting is None:
         return f"at {tiers}: {_describe_unmeasured(first).rstrip('.')}"
     label, at = _name(first, setting), f" at {first.tier.name}" if len(decisions) > 1 else ""
@@ -649,6 +649,9 @@ def _describe_alone(decision: Decision) -> str:
 
 def _describe_unmeasured(decision: Decision) -> str:
     """Say that nothing can be recommended, since nothing was measured of what must hold."""
+    if decision.failed and set(decision.standings.values()) == {Feasibility.MISSING}:
+        why = _describe_failed(decision)
+        return f"Nothing can be recommended, since no setting has a result{why}."
     missing = [name_term(own) for own in decision.unmeasured]
     if not missing:
         return (
@@ -660,3 +663,10 @@ def _describe_unmeasured(decision: Decision) -> str:
         f"Nothing can be recommended: {join_names(missing)} {verb} no value in any run; a longer"
         " duration may give one."
     )
+
+
+def _describe_failed(decision: Decision) -> str:
+    """Say how many points failed, and why the first one did; nothing where none did."""
+    if not decision.failed:
+        return ""
+    return f": {write_count(decision.failed, 'point')} failed, the first {decision.failure}"

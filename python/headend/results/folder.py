@@ -25,6 +25,9 @@ REPORT = PAGE
 #: Bytes that a folder's name is cut to; file systems take 255, and an ending comes after.
 LONGEST_NAME = 160
 
+#: How much of a file is looked at to tell one of ours, in bytes.
+HEAD_BYTES = 256
+
 #: Kinds of results whose finished points are worth keeping: they are gone on with, never replaced.
 RESUMABLE = ("sweep", "study", "recommendation", "capacity", "evaluation")
 
@@ -258,6 +261,43 @@ def refuse_below_file(path: Path) -> None:
     for parent in path.parents:
         if parent.exists() and not parent.is_dir():
             raise InputError(f"{path}: cannot be written: {parent} is a file")
+
+
+def refuse_foreign(
+    path: Path, what: str, head: re.Pattern[bytes], way_out: str, *, force: bool = False
+) -> None:
+    """Refuse to write a file over anything but an empty file or one of ours.
+
+    Parameters
+    ----------
+    what
+        What is to be written, such as ``JUnit XML``.
+    head
+        How every such file of ours begins, within `HEAD_BYTES`.
+    way_out
+        What to do instead, in the imperative.
+    force
+        Whether any file may be written over.
+
+    Raises
+    ------
+    InputError
+        For such a file, a folder, a pipe, a device, and a path that leads through a file.
+    """
+    refuse_below_file(path)
+    if path.is_dir():
+        raise InputError(f"{path}: expected a file to write {what} to, found a folder")
+    if not path.exists():
+        return
+    if not path.is_file():
+        # Opened, a pipe would wait for somebody to write to it.
+        raise InputError(f"{path}: expected a file to write {what} to, found a pipe or a device")
+    if force:
+        return
+    with path.open("rb") as file:
+        found = file.read(HEAD_BYTES)
+    if found and not head.match(found):
+        raise InputError(f"{path}: exists, and is no {what} of headend; {way_out}")
 
 
 def is_results_folder(path: Path) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headend.analysis.trials import Setting, Trial, compare_with, list_candidates
+from headend.custom.interruption import CodeInterrupted
 from headend.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _try_one(
     overrides = [pair for pair in plan.overrides if pair[0] not in replaced]
     try:
         loaded = plan.text.load([*overrides, *settings])
-    except InputError:
+    except (InputError, CodeInterrupted):
         return None
     from headend.engine.columns import Frames
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from headend.custom.interruption import PATIENCE_SECONDS, CodeInterrupted, interrupt_code
 from headend.text.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -77,14 +78,19 @@ def execute(
 
         capture = Capture()
         capture.append(pieces)
+    interrupted = False
     while not finished and not (stop and stop.is_set()):
-        simulated_ns, finished = run.advance(SLICE_SECONDS)
+        try:
+            simulated_ns, finished = run.advance(SLICE_SECONDS)
+        except CodeInterrupted:
+            simulated_ns, interrupted = run.now, True
+            break
         if capture:
             capture.append(run.take_capture())
         if on_progress:
             on_progress(simulated_ns)
     frames = None if recording is None else run.frames()
-    failure = run.failure()
+    failure = None if interrupted else run.failure()
     return Execution(
         tables=run.finish(),
         simulated_ns=simulated_ns,
@@ -139,20 +145,35 @@ def count_cores() -> int:
 def stop_on_interrupt() -> Iterator[threading.Event]:
     """Turn Ctrl-C and SIGTERM into a request to stop; the second one interrupts at once.
 
+    Code of the user's own that has not returned `PATIENCE_SECONDS` later is interrupted in its
+    call.
+
     Yields
     ------
     threading.Event
         Set when the person asked to stop.
     """
-    stop = threading.Event()
+    stop, asked, over = threading.Event(), threading.Event(), threading.Event()
 
     def ask(_number: int, _frame: FrameType | None) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
+        asked.set()
 
-    with _handle_interrupts(ask):
-        yield stop
+    def watch() -> None:
+        asked.wait()
+        while not over.wait(PATIENCE_SECONDS):
+            interrupt_code()
+
+    watcher = threading.Thread(target=watch, name="headend-interruption", daemon=True)
+    watcher.start()
+    try:
+        with _handle_interrupts(ask):
+            yield stop
+    finally:
+        over.set()
+        asked.set()
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from headend.custom.interruption import CodeInterrupted
 from headend.errors import refuse_argument
 from headend.running.execution import count_cores, execute_all
 from headend.running.memory import Allowance, Room, read_allowance
@@ -155,6 +156,8 @@ class Threads:
             try:
                 with self.room.take(task.job.memory):
                     result = None if stop.is_set() else task.job.run(stop)
+            except CodeInterrupted:
+                return None
             except Exception as error:
                 return Failure(describe_error(error))
             return None if result is None else task.keep(result)

@@ -10,6 +10,10 @@ from pathlib import Path
 from headend.errors import InputError, refuse_argument, refuse_unwritable, take_path
 
 
+class UnnamedCodeError(InputError):
+    """Code would be executed that no person has named."""
+
+
 @dataclass(frozen=True)
 class FileAccess:
     """Where a scenario's files are looked for. Links are followed as far as they stay inside."""
@@ -55,6 +59,8 @@ class FileAccess:
     def check_code(self, name: str, set_by: str | None, path: Path) -> None:
         """Refuse code that no person has named: it would be executed with the user's rights.
 
+        The error is an `UnnamedCodeError`.
+
         Parameters
         ----------
         name
@@ -70,12 +76,13 @@ class FileAccess:
         # A folder may be allowed for its traces alone.
         if not any(one.is_file() and path.exists() and one.samefile(path) for one in self.allowed):
             what = f"names the code {name}" if name else "holds code"
+            what += f" ({set_by})" if set_by else ""
             how = (
                 f"--allow-files {path} lets it be executed (from Python, allow_files)"
                 if path.is_file()
                 else "save it as a file, and name that with --allow-files"
             )
-            raise InputError(
+            raise UnnamedCodeError(
                 f"a file {what}, which would be executed with your rights; read it, and then {how}"
             )
 

@@ -44,6 +44,12 @@ LARGEST_FILE_BYTES = 512 * 2**20
 #: The names that there are, in an error about an unknown one.
 _LIST = re.compile(r'; expected (one of (\d+ names: )?)?"[^()]*(?= \(|$)')
 
+#: What the engine says of an unknown name, up to where that was written.
+_UNKNOWN = re.compile(r'unknown name ".*?(?= \(from |$)')
+
+#: What there is in one's own code too, as `find_kind` calls it.
+_CODE_KINDS = ("queue", "congestion")
+
 #: What the engine's errors say where a quantity was expected, and the units by kind.
 _QUANTITY = re.compile(
     r'expected an? (?P<kind>duration|rate|size)(?: or "\w+",)? such as "[^"]*"(?=, found "[\d.])'
@@ -116,7 +122,7 @@ class Text:
         except _engine.ScenarioError as error:
             # The engine knows where the file was named, and we know what is wrong with it.
             whys = (f": {why}" for name, why in missing.items() if f'"{name}"' in str(error))
-            text = echo_option(f"{_explain_unknown(error)}{next(whys, '')}")
+            text = echo_option(f"{self._explain(error)}{next(whys, '')}")
             raise InputError(f"{self.shown_as}: {text}") from error
         return Loaded(self.name, scenario)
 
@@ -179,6 +185,18 @@ class Text:
                     self.access.check_code(name, set_by, path)
             files[name] = content
         return files, missing
+
+    def _explain(self, error: ScenarioError) -> str:
+        """Write the engine's error; for a file of code without a class, with what is expected."""
+        from headend.custom.classes import describe_missing_class
+        from headend.scenario.lookup import find_kind
+
+        kind = find_kind(error.known)
+        if error.unknown and kind in _CODE_KINDS:
+            folders = (Path(), self.access.scenario)
+            if why := describe_missing_class(error.unknown, kind, folders):
+                return _UNKNOWN.sub(lambda _: why, str(error))
+        return _explain_unknown(error)
 
     def _check_alias(self, overrides: Overrides) -> None:
         """Say it first when ``queue`` means nothing, in words about the command line."""

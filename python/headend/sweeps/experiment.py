@@ -30,7 +30,7 @@ from headend.running.memory import Allowance, read_allowance
 from headend.running.notes import take_notes
 from headend.running.points import gather_points, join_frames, run_points
 from headend.scenario.conflicts import check_settings
-from headend.scenario.file_access import FileAccess, read_allowed
+from headend.scenario.file_access import FileAccess, UnnamedCodeError, read_allowed
 from headend.scenario.library import find_scenario, refuse_standard_input
 from headend.scenario.modems import write_modems
 from headend.scenario.shipped import list_scenarios
@@ -195,8 +195,8 @@ def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
     ------
     InputError
         When none of them can be run: then it is the sweep that is wrong, and the first reason is
-        told. Also when the engine refuses the scenario of a setting, whatever others are, and for
-        two paths of which the scenario tells that they are one.
+        told. Also when the engine refuses the scenario of a setting, whatever others are, for code
+        that no person has named, and for two paths of which the scenario tells that they are one.
     """
     from headend import _engine
 
@@ -223,6 +223,8 @@ def prepare_all(chosen: Sweep, allowance: Allowance | None = None) -> Prepared:
             raise
         except InputError as error:
             reason = describe_source(str(error))
+            if isinstance(error.__cause__, UnnamedCodeError):
+                raise InputError(reason) from error
             prepared.append((point, Failure(reason)))
             if isinstance(error.__cause__, _engine.ScenarioError):
                 setting = ", ".join(map(str, point.factor_labels))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,9 @@ from headend.wording.table import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
     from headend.text.quantity import Kind, Unit
+
+#: When code of the user's own failed, before what it said (`describe_failure`).
+_AT = re.compile(r"^at \S+ \S+ of simulated time, ")
 
 #: Rows of a table that is not folded.
 MOST_OPEN = 12
@@ -125,17 +129,23 @@ def write_sweep_page(result: SweepResult, path: Path | None = None) -> Path:
 def list_failures(failures: Mapping[tuple[Any, ...], str]) -> list[tuple[int, str]]:
     """Give each reason once, with the number of points that failed for it and the first of them.
 
+    The simulated time of an error in code of the user's own does not tell reasons apart.
+
     Parameters
     ----------
     failures
         Why points failed, by their place and seed.
     """
     places: dict[str, list[tuple[Any, ...]]] = {}
+    reasons: dict[str, str] = {}
     for place, reason in failures.items():
-        places.setdefault(reason, []).append(place)
+        what = _AT.sub("", reason)
+        reasons.setdefault(what, reason)
+        places.setdefault(what, []).append(place)
     told = []
-    for reason, own in places.items():
-        first = f"{', '.join(map(str, own[0][:-1]))}, seed {own[0][-1]}"
+    for what, own in places.items():
+        reason, labels = reasons[what], filter(None, map(str, own[0][:-1]))
+        first = f"{', '.join(labels)}, seed {own[0][-1]}"
         where = first if len(own) == 1 else f"{len(own)} points, the first {first}"
         told.append((len(own), f"{where}: {reason}"))
     return told

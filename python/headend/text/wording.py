@@ -7,7 +7,9 @@ import textwrap
 from collections.abc import Sequence
 
 #: The space between a number and its unit.
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|pp\b|[kMG]?bit/s|[mµn]?s\b|min\b|[kKMG]i?B\b|RPM)")
+_BEFORE_UNIT = re.compile(
+    r"(?<=\d) (?=%|pp\b|[kMG]?bit/s|[mµn]?s\b|min\b|(?:[kKMG]i?)?B\b|BDP\b|RPM)"
+)
 
 #: What stands between backticks: a command, or an option with its value.
 _COMMAND = re.compile(r"`[^`]+`")

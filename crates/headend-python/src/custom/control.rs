@@ -32,8 +32,11 @@ impl Provider for Controls {
             let custom = Custom::build(py, "build_control", code, |py| {
                 (random, mss, initial_window).into_pyobject(py)
             })?;
-            let control =
+            let mut control =
                 Control::new(py, custom, mss).map_err(|error| error.value(py).to_string())?;
+            control
+                .read_stance(py, Instant::ZERO)
+                .map_err(|error| control.custom.describe_start(py, &error))?;
             Ok(Box::new(control) as Box<dyn CongestionControl>)
         })
     }
@@ -51,7 +54,10 @@ impl Provider for Controls {
                     .extract()
             };
             // What is wrong with the code is said when the control is built.
-            ask().unwrap_or(false)
+            ask().unwrap_or_else(|error| {
+                super::note_interruption(py, &error);
+                false
+            })
         })
     }
 }
@@ -249,7 +255,7 @@ struct Control {
 impl Control {
     fn new(py: Python<'_>, custom: Custom, mss: u64) -> PyResult<Self> {
         let flag = |name| custom.object.getattr(py, name)?.extract(py);
-        let mut control = Self {
+        Ok(Self {
             on_handshake: custom.method(py, "on_handshake")?,
             on_sent: custom.method(py, "on_sent")?,
             on_ack: custom.method(py, "on_ack")?,
@@ -270,9 +276,7 @@ impl Control {
             has_failed: false,
             mss,
             custom,
-        };
-        control.read_stance(py, Instant::ZERO)?;
-        Ok(control)
+        })
     }
 
     /// Reads what the control wants now, and refuses what makes no sense.
@@ -339,7 +343,7 @@ impl Control {
             if let Err(error) = result {
                 self.has_failed = true;
                 self.stance.next_timer = None;
-                self.custom.fail(py, &error);
+                self.custom.fail(py, &error, Some(&method));
             }
         });
     }

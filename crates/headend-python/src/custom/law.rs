@@ -31,7 +31,10 @@ impl Provider for Laws {
             let custom = Custom::build(py, "build_law", code, |py| {
                 (random, rate.0).into_pyobject(py)
             })?;
-            let law = Law::new(py, custom).map_err(|error| error.value(py).to_string())?;
+            let mut law = Law::new(py, custom).map_err(|error| error.value(py).to_string())?;
+            law.next_update = law
+                .read_next_update(py)
+                .map_err(|error| law.custom.describe_start(py, &error))?;
             Ok(Box::new(law) as Box<dyn Aqm>)
         })
     }
@@ -292,7 +295,7 @@ impl Law {
             taken: Vec::new(),
             flows: Vec::new(),
         };
-        let mut law = Self {
+        Ok(Self {
             enqueue: custom.method(py, "enqueue")?,
             dequeue: custom.method(py, "dequeue")?,
             evicted: custom.method(py, "evicted")?,
@@ -303,9 +306,7 @@ impl Law {
             next_update: None,
             has_failed: false,
             custom,
-        };
-        law.next_update = law.read_next_update(py)?;
-        Ok(law)
+        })
     }
 
     fn read_next_update(&self, py: Python<'_>) -> PyResult<Option<Instant>> {
@@ -317,8 +318,17 @@ impl Law {
 
     /// After a call: when the next update is due. One that was due before is refused.
     fn note_next_update(&mut self, py: Python<'_>, now: Instant) -> PyResult<()> {
+        let before = self.next_update;
         self.next_update = self.read_next_update(py)?;
         match self.next_update {
+            Some(next) if next <= now && self.next_update == before => {
+                Err(PyValueError::new_err(format!(
+                    "update has not set next_update again, which is still {} ns: expected a time \
+                     after now, {} ns, or None",
+                    next.as_nanos(),
+                    now.as_nanos()
+                )))
+            }
             Some(next) if next <= now => Err(refuse_past("next_update", next, now)),
             _ => Ok(()),
         }
@@ -331,9 +341,9 @@ impl Law {
         }
     }
 
-    fn fail(&mut self, py: Python<'_>, error: &PyErr) {
+    fn fail(&mut self, py: Python<'_>, error: &PyErr, method: &Py<PyAny>) {
         if !self.has_failed {
-            self.custom.fail(py, error);
+            self.custom.fail(py, error, Some(method));
         }
         self.stop();
     }
@@ -344,11 +354,8 @@ impl Law {
         self.next_update = None;
     }
 
-    fn refuse(&mut self, why: &str) {
-        if !self.has_failed {
-            self.custom.refuse(why);
-        }
-        self.stop();
+    fn refuse(&mut self, py: Python<'_>, why: String, method: &Py<PyAny>) {
+        self.fail(py, &PyValueError::new_err(why), method);
     }
 
     /// Calls a method that may change the backlog.
@@ -455,11 +462,12 @@ impl Aqm for Law {
             let left = arrival.borrow_mut(py).owned.take();
             let kept = self.end(py, backlog, cx);
             match result {
-                Err(error) => self.fail(py, &error),
+                Err(error) => self.fail(py, &error, &method),
                 Ok(_) if left.is_some() => {
-                    self.refuse("enqueue neither pushed nor discarded the packet that arrived");
+                    let why = "enqueue neither pushed nor discarded the packet that arrived";
+                    self.refuse(py, why.to_owned(), &method);
                 }
-                Ok(_) if kept => self.refuse(KEPT),
+                Ok(_) if kept => self.refuse(py, KEPT.to_owned(), &method),
                 Ok(_) => {}
             }
             if let Some(packet) = left {
@@ -495,19 +503,20 @@ impl Aqm for Law {
             });
             let kept = self.end(py, backlog, cx);
             match sent {
-                Err(error) => self.fail(py, &error),
+                Err(error) => self.fail(py, &error, &method),
                 Ok(Some(packet)) => {
                     if kept {
-                        self.refuse(KEPT);
+                        self.refuse(py, KEPT.to_owned(), &method);
                     }
                     return Some(packet);
                 }
-                Ok(None) if kept => self.refuse(KEPT),
+                Ok(None) if kept => self.refuse(py, KEPT.to_owned(), &method),
                 Ok(None) => match backlog.depth().packets {
                     0 => {}
-                    waiting => self.refuse(&format!(
-                        "dequeue returned None while packets wait: {waiting}"
-                    )),
+                    waiting => {
+                        let why = format!("dequeue returned None while packets wait: {waiting}");
+                        self.refuse(py, why, &method);
+                    }
                 },
             }
             if self.has_failed {
@@ -537,7 +546,7 @@ impl Aqm for Law {
             let seen = Packet::seen(**packet, bytes, flow, cx.now);
             let result = self.call_to_read(py, &method, Some(seen), backlog, line, cx.now);
             if let Err(error) = result {
-                self.fail(py, &error);
+                self.fail(py, &error, &method);
             }
         });
     }
@@ -557,7 +566,7 @@ impl Aqm for Law {
             };
             let result = self.call_to_read(py, &method, None, backlog, line, cx.now);
             if let Err(error) = result {
-                self.fail(py, &error);
+                self.fail(py, &error, &method);
             }
         });
     }
@@ -568,7 +577,7 @@ impl Aqm for Law {
         };
         Python::attach(|py| {
             read_internals(method.bind(py)).unwrap_or_else(|error| {
-                self.custom.fail(py, &error);
+                self.custom.fail(py, &error, Some(method));
                 QueueInternals::default()
             })
         })
@@ -603,6 +612,11 @@ fn read_internals(method: &Bound<'_, PyAny>) -> PyResult<QueueInternals> {
                 )));
             }
         };
+        if !value.is_finite() {
+            return Err(PyValueError::new_err(format!(
+                "internals: {name}: expected a finite number, found {value}"
+            )));
+        }
         *place = Some(value);
     }
     Ok(internals)

@@ -10,9 +10,11 @@ mod law;
 mod packet;
 mod values;
 
+use std::cell::RefCell;
+
 use headend::custom::{self, Code};
 use headend::time::Instant;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -25,6 +27,26 @@ pub(crate) use self::values::{Random, cbrt, file_of_code, read_quantity};
 pub(crate) fn provide() {
     headend::aqm::custom::provide(Box::new(law::Laws));
     headend::congestion::custom::provide(Box::new(control::Controls));
+}
+
+thread_local! {
+    /// The interruption that ended the latest call of such code on this thread.
+    static INTERRUPTION: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// The interruption of such code on this thread since the last call. Whoever let the code run
+/// raises it: it is no failure of the code.
+pub(crate) fn take_interruption() -> Option<PyErr> {
+    INTERRUPTION.take()
+}
+
+/// Notes an error that is an interruption, such as Ctrl-C; false if it is another error.
+fn note_interruption(py: Python<'_>, error: &PyErr) -> bool {
+    let is_one = error.is_instance_of::<PyKeyboardInterrupt>(py);
+    if is_one {
+        INTERRUPTION.set(Some(error.clone_ref(py)));
+    }
+    is_one
 }
 
 /// The error of something that is due at a time that has passed.
@@ -72,7 +94,10 @@ impl Custom {
                 .call1((code.name, code.text, parameters, further(py)?))?
                 .extract()
         };
-        let (object, own) = build().map_err(|error| error.value(py).to_string())?;
+        let (object, own) = build().map_err(|error| {
+            note_interruption(py, &error);
+            error.value(py).to_string()
+        })?;
         Ok(Self {
             object,
             own,
@@ -109,20 +134,28 @@ impl Custom {
         Ok(time.map(Instant::from_nanos))
     }
 
-    /// Reports an error of the code, which ends the run.
-    fn fail(&self, py: Python<'_>, error: &PyErr) {
+    /// Reports an error of a method, or what it gave that makes no sense. Either ends the run.
+    fn fail(&self, py: Python<'_>, error: &PyErr, method: Option<&Py<PyAny>>) {
+        note_interruption(py, error);
+        custom::fail(self.describe(py, error, method));
+    }
+
+    /// An error of a method in one line, with the code's own line.
+    fn describe(&self, py: Python<'_>, error: &PyErr, method: Option<&Py<PyAny>>) -> String {
         let describe = || -> PyResult<String> {
             let function = py.import("headend.custom.failures")?.getattr("describe")?;
             let traceback = error.traceback(py);
             function
-                .call1((&self.name, error.value(py), traceback))?
+                .call1((&self.name, error.value(py), traceback, method))?
                 .extract()
         };
-        custom::fail(describe().unwrap_or_else(|_| format!("{}: {error}", self.name)));
+        describe().unwrap_or_else(|_| format!("{}: {error}", self.name))
     }
 
-    /// Reports that the code gave what makes no sense, which ends the run.
-    fn refuse(&self, why: &str) {
-        custom::fail(format!("{}: {why}", self.name));
+    /// An error in what the object is from its beginning.
+    fn describe_start(&self, py: Python<'_>, error: &PyErr) -> String {
+        note_interruption(py, error);
+        let method = self.object.getattr(py, "__init__").ok();
+        self.describe(py, error, method.as_ref())
     }
 }

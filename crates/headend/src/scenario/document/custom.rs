@@ -218,6 +218,17 @@ mod tests {
             .get("link.l.point_to_point.up.queue.custom.target");
         assert!(place.is_some(), "errors still find what was written");
 
+        let over = |path: &str, value: &str| (path.to_owned(), value.to_owned());
+        let set = [
+            over("queue", "c.py:Law"),
+            over("queue.custom.target", "7 ms"),
+        ];
+        let document = Document::read(TEXT, Format::Toml, &set, None).expect("it can be read");
+        assert_eq!(document.set_by(queue), Some("queue=c.py:Law"));
+        let document = Document::read(TEXT, Format::Toml, &set[1..], None);
+        let document = document.expect("it can be read");
+        assert_eq!(document.set_by(queue), None, "a parameter names no code");
+
         let texts = [("a.py", "law"), ("b.py", "control")];
         let files = texts.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()));
         let mut document = read(Some(&BTreeMap::from(files))).expect("the files are there");

@@ -111,10 +111,13 @@ impl Document {
                 entries.remove("text");
             }
             push_key(&mut reached, key);
+            if !entries.contains_key(key) {
+                // What is there already was written where the table around it was.
+                self.places
+                    .entry(reached.clone())
+                    .or_insert_with(|| place.clone());
+            }
             tree = entries.entry(key).or_insert(Value::Null);
-            self.places
-                .entry(reached.clone())
-                .or_insert_with(|| place.clone());
         }
         *tree = value;
         self.places.retain(|place, _| !is_inside(place, &path));
