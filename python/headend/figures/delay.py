@@ -23,7 +23,6 @@ from headend.figures.selection import (
 )
 from headend.figures.theme import (
     colour,
-    dash,
     fade,
     highlight,
     hover,
@@ -213,7 +212,6 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> vl.Chart:
             # order would be open.
             order=vl.Order("share:Q", sort="descending"),
             color=colour(rows),
-            strokeDash=dash(rows, smooth=True),
             opacity=fade(chosen),
             tooltip=[
                 *hover(delay_ms="ms"),

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from headend.figures import vegalite as vl
+from headend.figures.apart import tell_apart
 from headend.figures.theme import PALETTE
 from headend.text.wording import list_names
 
@@ -56,6 +57,7 @@ class Panel:
                     }
                     for name, rows in sets.items()
                 }
+        tell_apart(specification)
         # Altair's charts bring both.
         for name in ("$schema", "config"):
             specification.pop(name, None)

@@ -7,6 +7,7 @@ same bytes, whatever was drawn before.
 from __future__ import annotations
 
 import json
+import math
 import re
 import textwrap
 from collections.abc import Mapping
@@ -14,8 +15,9 @@ from typing import Any
 
 from headend.text.reveal import picture_in_json
 
-#: The width of one letter of a legend or title, and of a legend's symbol, in pixels.
-LETTER, SYMBOL = 6.5, 30
+#: The width of one letter of a legend or title, and of a legend's symbol with the gaps around it,
+#: in pixels; and of the symbol itself, where a legend does not give it another size.
+LETTER, SYMBOL, BARE = 6.5, 30, 10
 
 #: Channels that have legends.
 CHANNELS = ("color", "strokeDash", "shape")
@@ -47,11 +49,12 @@ def _fit_legend(channel: dict[str, Any], width: float) -> None:
     names = [str(name) for name in legend.get("values", scale.get("domain", []))]
     if not names:
         return
-    widest = SYMBOL + LETTER * max(map(len, names))
+    symbol = SYMBOL + math.sqrt(legend.get("symbolSize", BARE**2)) - BARE
+    widest = symbol + LETTER * max(map(len, names))
     columns = max(min(int(width / widest), len(names), legend.get("columns", len(names))), 1)
     channel["legend"] = {**legend, "columns": columns, "labelLimit": 0}
     if widest > width and "labelExpr" not in legend and "format" not in legend:
-        letters = max(int((width - SYMBOL) / LETTER), 1)
+        letters = max(int((width - symbol) / LETTER), 1)
         lines = {name: textwrap.wrap(name, letters) for name in names if len(name) > letters}
         written = json.dumps(lines, ensure_ascii=False)
         channel["legend"]["labelExpr"] = f"({written})[datum.label] || datum.label"

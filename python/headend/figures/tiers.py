@@ -23,7 +23,6 @@ from headend.figures.theme import (
     log_axis,
     log_scale,
     make_chart,
-    shape,
 )
 from headend.text.quantity import Kind
 
@@ -169,9 +168,7 @@ def _draw(
     )
     points = (
         base.mark_point(filled=True, size=36)
-        .encode(
-            y=vl.Y("value:Q", title=title, scale=scale, axis=ticks), shape=shape(shown, always=True)
-        )
+        .encode(y=vl.Y("value:Q", title=title, scale=scale, axis=ticks))
         .add_params(chosen)
     )
     return vl.layer(spans, points)

@@ -391,7 +391,7 @@ def _draw_against(
         *draw_intervals(bare, x, y),
         base.mark_point(filled=True, size=50).add_params(chosen),
     ]
-    ring = bare.mark_point(filled=False, size=220, strokeWidth=2)
+    ring = bare.mark_point(shape="circle", filled=False, size=220, strokeWidth=2)
     layers.append(ring.transform_filter("datum.best"))
     layers += mark_among(points, list(y_marks), y.scale, x="x", y="y") if y_marks else []
     layers += [mark_along(value, words, "x", above=True) for value, words in x_marks]
@@ -589,7 +589,7 @@ def _draw_rows(
         base.mark_point(filled=True, size=50).transform_filter("datum.holds").add_params(chosen),
         base.mark_point(filled=False, size=40, strokeWidth=1.5).transform_filter("!datum.holds"),
     ]
-    ring = bare.mark_point(filled=False, size=170, strokeWidth=2)
+    ring = bare.mark_point(shape="circle", filled=False, size=170, strokeWidth=2)
     layers.append(ring.transform_filter("datum.best"))
     layers += [mark_along(value, text, "x", above=True) for value, text in marks]
     return vl.layer(*layers).properties(
