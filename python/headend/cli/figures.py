@@ -68,6 +68,14 @@ if TYPE_CHECKING:
     is_flag=True,
 )
 @click.option(
+    "--rename",
+    "renames",
+    metavar="NAME=TEXT",
+    help="Write this text in place of a name that a figure shows: the title of an axis, a series, a"
+    " category along an axis, or a panel. Can be given several times.",
+    multiple=True,
+)
+@click.option(
     "--out",
     metavar="DIR",
     help="The folder to write to. By default figures in the first results folder.",
@@ -86,6 +94,7 @@ def figures(
     font_size: str | None,
     font: str | None,
     no_title: bool,
+    renames: tuple[str, ...],
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -96,6 +105,7 @@ def figures(
     """
     from headend.figures.export import convert_pictures, read_formats, write_figures
     from headend.figures.paper import read_paper
+    from headend.figures.renaming import read_renames, rename_figures
 
     wanted = read_formats(formats.split(","))
     paper = read_paper(width, height, font_size, font, has_title=not no_title, is_typed=True)
@@ -105,13 +115,17 @@ def figures(
     target = out or Path(folders[0]) / "figures"
     if out is None:
         refuse_link(target)
+    is_converted = find_kind(folders) == "study" and not (only or renames or paper)
+    drawn = [] if is_converted else _draw(folders, only)
+    if renames:
+        drawn = rename_figures(drawn, read_renames(renames, drawn, "--rename"), "--rename")
     before = set(target.iterdir()) if target.is_dir() else set()
-    if find_kind(folders) == "study" and not only and paper is None:
+    if is_converted:
         from headend.study.outcome import find_pictures
 
         paths = convert_pictures(find_pictures(Path(folders[0])), target, wanted)
     else:
-        paths = write_figures(_draw(folders, only), target, wanted, paper)
+        paths = write_figures(drawn, target, wanted, paper)
     replaced = [path for path in paths if path in before]
     if as_json:
         print_json(
@@ -166,6 +180,7 @@ def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
 def _list_figures(drawn: Sequence[Figure], *, as_json: bool) -> None:
     """Print the names of figures with their titles, and the names of charts where several."""
     from headend.figures.export import name_panels
+    from headend.figures.renaming import list_names_of
 
     listed = [(figure, list(figure.stems) or name_panels(figure)) for figure in drawn]
     if as_json:
@@ -176,6 +191,7 @@ def _list_figures(drawn: Sequence[Figure], *, as_json: bool) -> None:
                     "title": figure.title,
                     "explanation": figure.explanation,
                     "charts": stems,
+                    "names": list_names_of(figure),
                 }
                 for figure, stems in listed
             ]

@@ -11,6 +11,7 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.apart import tell_apart
+from headend.figures.names import put_texts
 from headend.figures.theme import PALETTE
 from headend.text.wording import list_names
 
@@ -34,6 +35,8 @@ class Panel:
     title: str
     chart: vl.Chart
     name: str = ""
+    #: Texts in place of names that it shows, as `renaming.rename_figures` has checked them.
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     def specify(self, *, packed: bool = False) -> dict[str, Any]:
         """Give its Vega-Lite specification without an address in it; tests check the schema.
@@ -57,6 +60,8 @@ class Panel:
                     }
                     for name, rows in sets.items()
                 }
+        if self.texts:
+            put_texts(specification, {own: _clean_title(new) for own, new in self.texts.items()})
         tell_apart(specification)
         # Altair's charts bring both.
         for name in ("$schema", "config"):
@@ -64,12 +69,16 @@ class Panel:
         return specification
 
 
+def _clean_title(text: str) -> str:
+    return text.translate(_NO_ESCAPES)
+
+
 def _clean_titles(part: Any, name: str = "") -> Any:
     """Keep a title of several lines, or with a backslash, out of Vega's expressions."""
     if name in ("data", "datasets"):
         return part
     if name == "title" and isinstance(part, str):
-        return part.translate(_NO_ESCAPES)
+        return _clean_title(part)
     if isinstance(part, list):
         return [_clean_titles(item) for item in part]
     if isinstance(part, dict):
