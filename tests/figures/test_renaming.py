@@ -151,7 +151,14 @@ def test_what_cannot_be_renamed_is_told_in_one_line(
 
 
 def test_the_command_writes_the_texts(kept: Path, tmp_path: Path) -> None:
-    options = ["--rename", "round trip (ms)=RTT (ms)", "--rename", "ping=Probe", "--out", tmp_path]
+    options: list[str | Path] = [
+        "--rename",
+        "round trip (ms)=RTT (ms)",
+        "--rename",
+        "ping=Probe",
+        "--out",
+        tmp_path,
+    ]
     answer = call(kept, "--only", "ping", *options, "--json")
     assert answer.exit_code == 0, answer.stderr
     (path,) = map(Path, json.loads(answer.stdout)["figures"])
@@ -163,7 +170,7 @@ def test_the_command_writes_the_texts(kept: Path, tmp_path: Path) -> None:
 
 
 def test_one_figure_is_enough_for_a_name(kept: Path, tmp_path: Path) -> None:
-    options = ["--only", "delay", "--only", "ping", "--rename", "round trip (ms)=RTT"]
+    options = ("--only", "delay", "--only", "ping", "--rename", "round trip (ms)=RTT")
     assert call(kept, *options, "--out", tmp_path).exit_code == 0
 
 

@@ -61,8 +61,9 @@ def draw_trade(findings: Findings, trade: Trade) -> Figure | None:
             and (y := _estimate(findings, case, spot, name, trade.goodput, spot.place.rate))
         ]
         if rows:
-            title = ", ".join((format_quantity(rate, "rate"), format_quantity(rtt, "time")))
-            panels.append(Panel(title, _draw_trade(pl.DataFrame(rows))))
+            path = {"rate": format_quantity(rate, "rate"), "rtt": format_quantity(rtt, "time")}
+            chart = _draw_trade(pl.DataFrame(rows))
+            panels.append(Panel(", ".join(path.values()), chart, place=path))
     text = (
         f"{case.about} Along the bottom, the mean queueing delay; up the side, the goodput as a"
         " share of the bottleneck's rate: the upper left corner is best. A point for each"
@@ -108,7 +109,8 @@ def draw_curve(findings: Findings, curve: Curve) -> Figure | None:
         if rows:
             shown = place.labels if case.extent is Extent.GRID else place.labels[:2]
             title = "" if findings.has_one_place else ", ".join(shown)
-            panels.append(Panel(title, _draw_curve(pl.DataFrame(rows), curve, case)))
+            at = dict(zip(("rate", "rtt", "buffer"), place.labels, strict=False))
+            panels.append(Panel(title, _draw_curve(pl.DataFrame(rows), curve, case), place=at))
     return make_figure(curve.name, curve.title, curve.text, panels)
 
 

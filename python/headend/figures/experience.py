@@ -219,7 +219,11 @@ def draw_loss(results: Sequence[Record]) -> Figure | None:
         flows, left_out = choose_keys(names, order_flows(results).ranks)
         labels = [result.label for result in results]
         panels = [
-            Panel(flow, _draw_reasons(frame.filter(pl.col("flow") == flow), "run", labels))
+            Panel(
+                flow,
+                _draw_reasons(frame.filter(pl.col("flow") == flow), "run", labels),
+                place={"flow": flow},
+            )
             for flow in flows
         ]
     return make_figure(

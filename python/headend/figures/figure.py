@@ -35,6 +35,8 @@ class Panel:
     title: str
     chart: vl.Chart
     name: str = ""
+    #: What sets it apart from other panels of its figure: the value of each factor, by name.
+    place: Mapping[str, str] = field(default_factory=dict)
     #: Texts in place of names that it shows, as `renaming.rename_figures` has checked them.
     texts: Mapping[str, str] = field(default_factory=dict)
 
@@ -103,6 +105,9 @@ class Figure:
     stems: tuple[str, ...] = ()
     #: The tier of a comparison that it is of, which its title ends in; empty where it is of all.
     group: str = ""
+    #: Its name and title without the tier; empty where it is of all.
+    base_name: str = ""
+    base_title: str = ""
 
 
 def make_figure(
@@ -122,6 +127,8 @@ class Order:
     ranks: Mapping[str, int] = field(default_factory=dict)
     #: The place from which on those are numbered that have none.
     first: int = 0
+    #: What is told apart, as the name of a factor.
+    what: str = "flow"
 
 
 def lay_out(
@@ -155,7 +162,7 @@ def lay_out(
             if label in filled
         ]
         rows = pl.concat([part for part in parts if not part.is_empty()], how="diagonal")
-        panels.append(Panel(key, draw(rows)))
+        panels.append(Panel(key, draw(rows), place={common.what: key}))
     return panels, note
 
 

@@ -10,10 +10,17 @@ from typing import Any, cast
 
 from headend.errors import InputError, refuse_argument, suggest, take_path
 from headend.extras import PAPER
-from headend.figures.export import FORMATS, draw_picture, draw_specification, name_panels
+from headend.figures.export import (
+    FORMATS,
+    draw_picture,
+    draw_specification,
+    draw_together,
+    name_panels,
+)
 from headend.figures.figure import Figure
 from headend.figures.paper import read_paper
 from headend.figures.renaming import rename_figures
+from headend.figures.rows import check_rows, is_laid_out, read_rows
 from headend.figures.theme import HEIGHT, WIDTH, configure
 from headend.results.folder import make_folder, write_file
 
@@ -88,6 +95,7 @@ class Plot:
         font: str = "",
         title: bool = True,
         rename: Mapping[str, str] | None = None,
+        rows: str | int | None = None,
     ) -> list[Path]:
         """Write the figure to a file for a paper or a slide.
 
@@ -108,16 +116,21 @@ class Plot:
         rename
             Texts in place of names that the figure shows: of its axes, its series, the categories
             along an axis, and its panels.
+        rows
+            Put all panels into one picture: a row for each value of this factor, such as
+            ``"flow"``, or so many rows. It is 180 mm wide where nothing else is said. A file that
+            ends in ``.json`` has the panels one below the other as before.
 
         Returns
         -------
         list of Path
-            The file; where the figure has several panels, one file for each panel.
+            The file; where the figure has several panels and no rows, one file for each panel.
 
         Raises
         ------
         InputError
-            For an ending or a size that is none, a name that the figure does not show, a file that
+            For an ending or a size that is none, a name that the figure does not show, a
+            factor that its panels do not differ by, a file that
             cannot be written, or where what draws pictures is not installed.
 
         Examples
@@ -139,13 +152,27 @@ class Plot:
                 f"{file}: expected a file that ends in {', '.join(f'.{kind}' for kind in known)}"
                 f"{suggest(kind, known) if kind else ''}"
             )
-        paper = read_paper(width, height, font_size, font, has_title=title, is_typed=False)
+        lines = read_rows(rows, is_typed=False)
+        paper = read_paper(
+            width,
+            height,
+            font_size,
+            font,
+            has_title=title,
+            is_typed=False,
+            is_always=lines is not None,
+        )
+        if lines:
+            check_rows(lines, [self._figure])
         (figure,) = rename_figures([self._figure], _take_names(rename), "rename")
         if file.parent != Path():
             make_folder(file.parent)
         if kind == "json":
             specification = Plot(figure, self._name).spec
             write_file(json.dumps(specification, ensure_ascii=False).encode(), file)
+            return [file]
+        if lines and paper and is_laid_out(figure, lines):
+            write_file(draw_together(figure, kind, paper, lines), file)
             return [file]
         files = [file]
         if len(figure.panels) > 1:

@@ -298,11 +298,14 @@ def leave_headroom(most: float) -> vl.Scale:
 def mark_along(
     value: float, text: str, field: str, *, to_left: bool = False, above: bool = False
 ) -> vl.Chart:
-    """Draw a known mark as a vertical line with its meaning beside it, or above the panel."""
+    """Draw a known mark as a vertical line with its meaning beside it, or above the panel.
+
+    Above, ``to_left`` ends the text at the line, so that another mark has room on its right.
+    """
     data = make_chart(pl.DataFrame({field: [value], "meaning": [text]}))
     line = data.mark_rule(strokeDash=[4, 3]).encode(x=f"{field}:Q")
     if above:
-        over = data.mark_text(align="center", baseline="bottom")
+        over = data.mark_text(align="right" if to_left else "center", baseline="bottom")
         return vl.layer(line, over.encode(x=f"{field}:Q", y=vl.value(-3), text="meaning:N"))
     align, dx = ("right", -4) if to_left else ("left", 4)
     label = data.mark_text(style="halo", align=align, dx=dx, baseline="top").encode(

@@ -120,7 +120,8 @@ def _draw_panels(
     for key, own in rows.group_by(names, maintain_order=True):
         title = ", ".join(f"{name} {value}" for name, value in zip(words, key, strict=True))
         if len(shown) < MOST_PANELS:
-            shown.append(Panel(title, draw(own), f"{item.name} {title}"))
+            place = {name: str(value) for name, value in zip(words, key, strict=True)}
+            shown.append(Panel(title, draw(own), f"{item.name} {title}", place))
         else:
             left.append(title)
     named = list_names(left, MOST_NAMED, "; ")
