@@ -159,6 +159,22 @@ def test_nothing_is_left_of_what_a_reader_can_choose() -> None:
     assert len(set(names)) == len(names) == len(specification["datasets"])
 
 
+def test_categories_without_room_are_turned() -> None:
+    names = ["upstream 5 Mbit/s", "upstream 10 Mbit/s"]
+    rows = pl.DataFrame({"at": names, "y": [1.0, 2.0]})
+    x = vl.X("at:N", sort=names, axis=vl.Axis(labelAngle=0))
+    chart = make_chart(rows).mark_point().encode(x=x, y="y:Q")
+    figure = Figure("f", "F", "Shown.", [Panel("a", chart), Panel("b", chart)])
+
+    def find_angles(plot: float) -> list[float]:
+        specification = _specify(Rows(1).arrange(figure.panels, 4), figure, PAPER, plot, 100)
+        (row,) = list_panels(specification)
+        return [panel["encoding"]["x"]["axis"]["labelAngle"] for panel in row]
+
+    assert find_angles(150) == [-40, -40]
+    assert find_angles(400) == [0, 0]
+
+
 def find_size(svg: str) -> tuple[float, float]:
     found = re.search(r' width="([\d.]+)" height="([\d.]+)"', svg)
     assert found
@@ -241,7 +257,7 @@ def test_a_grid_has_a_picture_of_all_tiers(kept: Path, tmp_path: Path) -> None:
     options = ("--only", "delay", "--rows", "upstream rate", "--out", tmp_path)
     (path,) = write(kept, *options)
     assert path.name == "delay.svg"
-    svg = path.read_text(encoding="utf-8")
+    svg = path.read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
     assert ' width="180.000mm"' in svg
     assert ">One-way delay of each flow<" in svg
     for flow in ("upload", "ping ↑", "ping ↓"):

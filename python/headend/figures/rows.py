@@ -30,7 +30,7 @@ from headend.figures.paper import (
     name_option,
 )
 from headend.figures.svg import draw_svg, find_root, fit_specification
-from headend.text.wording import list_names
+from headend.text.wording import keep_units, list_names
 
 #: The least width of a panel with its axis, and the least height of its plot, in pixels before the
 #: picture is scaled.
@@ -41,6 +41,9 @@ GAP = 14
 
 #: The width of a letter of a panel's title, in pixels.
 LETTER = 6.8
+
+#: The angle of labels that have no room beside each other.
+TURNED = -40
 
 #: Channels that have legends, and the parts of a specification that hold charts.
 LEGENDS = ("color", "fill", "shape", "stroke", "strokeDash")
@@ -207,10 +210,11 @@ def _specify(
         chart["width"] = plot
         chart.setdefault("height", high)
         fit_specification(chart, plot, chart["height"], width if is_shared else plot)
+        _turn_labels(chart, plot)
         _put_sizes(chart, plot, chart["height"])
         if panel.title:
             chart["title"] = {
-                "text": textwrap.wrap(panel.title, max(int(plot / LETTER), 8)),
+                "text": textwrap.wrap(keep_units(panel.title), max(int(plot / LETTER), 8)),
                 "fontSize": LETTERS,
                 "fontWeight": "normal",
                 "frame": "group",
@@ -347,6 +351,17 @@ def _drop_title(chart: dict[str, Any], edge: str) -> None:
         channel = part.get("encoding", {}).get(edge)
         if isinstance(channel, dict) and "field" in channel:
             channel["title"] = None
+
+
+def _turn_labels(chart: dict[str, Any], plot: float) -> None:
+    """Turn the labels of categories along the bottom where they have no room beside each other."""
+    for part in _list_parts(chart):
+        channel = part.get("encoding", {}).get("x")
+        if not isinstance(channel, dict) or channel.get("type") != "nominal":
+            continue
+        names = channel.get("sort")
+        if isinstance(names, list) and max(map(len, names)) * LETTER * len(names) > plot:
+            channel["axis"] = {**(channel.get("axis") or {}), "labelAngle": TURNED}
 
 
 def _put_sizes(part: Any, width: float, height: float) -> None:
