@@ -151,6 +151,18 @@ def test_there_is_a_form_for_each_colour() -> None:
     assert "stroke" not in SHAPES
 
 
+def test_charts_with_colours_of_their_own_have_forms_of_their_own() -> None:
+    charts = [make_base(make_rows(0, slots)).mark_line() for slots in ([0, 1], [0, 3])]
+    stacked = vl.vconcat(*charts).resolve_scale(color="independent")
+    specification = Panel("", stacked).specify()
+    assert specification["resolve"]["scale"] == {
+        "color": "independent", "strokeDash": "independent", "shape": "independent"
+    }  # fmt: skip
+    kept = Panel("", stacked.resolve_scale(color="independent", shape="shared")).specify()
+    assert kept["resolve"]["scale"]["shape"] == "shared"
+    assert "resolve" not in Panel("", charts[0]).specify()
+
+
 def test_names_come_from_the_rows_where_the_scale_has_none() -> None:
     chart = make_chart(make_rows(2)).mark_point().encode(x="x:Q", color=vl.Color("series:N"))
     for packed in (False, True):

@@ -45,6 +45,17 @@ def tell_apart(specification: dict[str, Any]) -> None:
             fields.setdefault(unit.encoding["color"]["field"], []).append(unit)
     for units in fields.values():
         _tell_apart(units)
+    _resolve_forms(specification)
+
+
+def _resolve_forms(part: dict[str, Any]) -> None:
+    """Let charts that have colours of their own have forms of their own too."""
+    scales = part.get("resolve", {}).get("scale", {})
+    if "color" in scales:
+        forms = dict.fromkeys(("strokeDash", "shape"), scales["color"])
+        part["resolve"] = {**part["resolve"], "scale": {**forms, **scales}}
+    for own in (own for name in PARTS for own in part.get(name, ())):
+        _resolve_forms(own)
 
 
 def _tell_apart(units: Sequence[_Unit]) -> None:
