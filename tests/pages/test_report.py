@@ -161,22 +161,6 @@ def test_lost_pings_are_shown_at_the_time_they_were_sent(fake: Any, home_line: P
     assert [row["time_s"] for row in drawn[crosses["data"]["name"]]] == [35.0]
 
 
-def test_no_two_of_many_series_look_alike() -> None:
-    import polars as pl
-
-    from headend.figures.theme import colour, dash, shape
-
-    rows = pl.DataFrame({"series": [f"s{n:02}" for n in range(28)], "slot": list(range(28))})
-    ranges = [
-        [json.dumps(look) for look in encoding["scale"]["range"]]
-        for encoding in (colour(rows), dash(rows), dash(rows, smooth=True), shape(rows))
-    ]
-    for other in ranges[1:]:
-        assert len(set(zip(ranges[0], other, strict=True))) == 28
-    assert len(set(ranges[1][:7])) == 1
-    assert len(set(ranges[2][:7])) == 7
-
-
 def test_a_run_keeps_its_colour_in_every_panel(fake: Any, home_line: Path) -> None:
     comparison = compare(home_line, {"queue": ["drop_tail", "docsis_pie"]})
     second = f'"{PALETTE[1]}"'

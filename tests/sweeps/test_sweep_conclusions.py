@@ -892,14 +892,18 @@ def test_the_page_begins_with_the_question_and_ends_with_every_setting(folder: P
     ("values", "scale", "ticks", "title"),
     [
         (["8 KiB", "16 KiB", "64 KiB"],
-         {"type": "log", "base": 2, "domain": [8, 64], "nice": False}, [8, 16, 64], "own (KiB)"),
+         {"type": "log", "domain": [8, 64], "nice": False}, [8, 16, 64], "own (KiB)"),
         (["512 KiB", "1 MiB", "2 MiB"],
-         {"type": "log", "base": 2, "domain": [512, 2048], "nice": False}, [512, 1024, 2048],
+         {"type": "log", "domain": [512, 2048], "nice": False}, [512, 1024, 2048],
          "own (KiB)"),
         (["1 ms", "5 ms", "30 ms"], {"type": "log", "domain": [1, 30], "nice": False}, [1, 5, 30],
          "own (ms)"),
         (["10 ms", "20 ms"], {"zero": False, "nice": True}, [10, 20], "own (ms)"),
         ([1, 2, 3, 4], {"zero": False, "nice": True}, [1, 2, 3, 4], "own"),
+        (["50 ms", "100 ms", "200 ms", "400 ms"],
+         {"type": "log", "domain": [50, 400], "nice": False}, [50, 100, 200, 400], "own (ms)"),
+        (["10 ms", "50 ms", "100 ms", "0 s"], {"zero": False, "nice": True}, [0, 10, 50, 100],
+         "own (ms)"),
     ],
 )  # fmt: skip
 def test_an_axis_of_numbers_has_a_tick_for_each_in_one_unit(

@@ -11,6 +11,7 @@ import vl_convert
 import headend
 from headend.engine.vocabulary import list_choices
 from headend.figures import vegalite as vl
+from headend.figures.apart import tell_apart
 from headend.figures.theme import PALETTE, configure, make_chart, mark_across
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ def main() -> None:
 
 def _write(chart: vl.Chart, name: str) -> None:
     specification = chart.to_dict()
+    tell_apart(specification)
     specification["config"] = {**configure(), "background": "white"}
     path = HERE / f"{name}.svg"
     path.write_text(vl_convert.vegalite_to_svg(specification) + "\n", encoding="utf-8")

@@ -11,7 +11,7 @@ from headend.capacity.sentences import list_found
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel
 from headend.figures.placing import mark_among
-from headend.figures.theme import colour, fade, highlight, make_chart, shape
+from headend.figures.theme import colour, fade, highlight, make_chart
 from headend.text.quantity import format_quantity
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def draw_capacity(result: Findings) -> list[Figure]:
         *mark_among(points, [(result.most, bound)], scale, x="homes", y="mean"),
         base.mark_line().encode(y=y),
         base.mark_rule().encode(y=low, y2="high:Q"),
-        base.mark_point(filled=True, size=45).encode(y=y, shape=shape(points)).add_params(chosen),
+        base.mark_point(filled=True, size=45).encode(y=y).add_params(chosen),
     )
     text = (
         "Along the bottom, the number of homes; up the side, the share of all judged people who"

@@ -18,6 +18,7 @@ from headend.results.folder import refuse_link
 
 if TYPE_CHECKING:
     from headend.figures.figure import Figure
+    from headend.figures.rows import Rows
 
 
 @click.command("figures", cls=Command)
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     "--width",
     metavar="LENGTH",
     help="The width of the whole picture in mm, cm, in, pt or px, such as 85mm. By default as on a"
-    " page, or 180mm with one of the next four options.",
+    " page, or 180mm with one of the next five options.",
 )
 @click.option(
     "--height",
@@ -68,6 +69,20 @@ if TYPE_CHECKING:
     is_flag=True,
 )
 @click.option(
+    "--rows",
+    metavar="FACTOR",
+    help="Put the panels of a figure into one picture, with a row for each value of this factor,"
+    " such as flow or tier; or with so many rows.",
+)
+@click.option(
+    "--rename",
+    "renames",
+    metavar="NAME=TEXT",
+    help="Write this text in place of a name that a figure shows: the title of an axis, a series, a"
+    " category along an axis, or a panel. Can be given several times.",
+    multiple=True,
+)
+@click.option(
     "--out",
     metavar="DIR",
     help="The folder to write to. By default figures in the first results folder.",
@@ -86,6 +101,8 @@ def figures(
     font_size: str | None,
     font: str | None,
     no_title: bool,
+    rows: str | None,
+    renames: tuple[str, ...],
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -96,22 +113,37 @@ def figures(
     """
     from headend.figures.export import convert_pictures, read_formats, write_figures
     from headend.figures.paper import read_paper
+    from headend.figures.renaming import read_renames, rename_figures
+    from headend.figures.rows import read_rows
 
     wanted = read_formats(formats.split(","))
-    paper = read_paper(width, height, font_size, font, has_title=not no_title, is_typed=True)
+    lines = read_rows(rows, is_typed=True)
+    paper = read_paper(
+        width,
+        height,
+        font_size,
+        font,
+        has_title=not no_title,
+        is_typed=True,
+        is_always=lines is not None,
+    )
     if is_list:
         _list_figures(_draw(folders, only), as_json=as_json)
         return
     target = out or Path(folders[0]) / "figures"
     if out is None:
         refuse_link(target)
+    is_converted = find_kind(folders) == "study" and not (only or renames or paper)
+    drawn = [] if is_converted else _draw(folders, only, lines)
+    if renames:
+        drawn = rename_figures(drawn, read_renames(renames, drawn, "--rename"), "--rename")
     before = set(target.iterdir()) if target.is_dir() else set()
-    if find_kind(folders) == "study" and not only and paper is None:
+    if is_converted:
         from headend.study.outcome import find_pictures
 
         paths = convert_pictures(find_pictures(Path(folders[0])), target, wanted)
     else:
-        paths = write_figures(_draw(folders, only), target, wanted, paper)
+        paths = write_figures(drawn, target, wanted, paper, lines)
     replaced = [path for path in paths if path in before]
     if as_json:
         print_json(
@@ -127,10 +159,25 @@ def figures(
     make_output().print(write_line(told), soft_wrap=True)
 
 
-def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
+def _draw(folders: Sequence[str], only: Sequence[str], rows: Rows | None = None) -> list[Figure]:
     """Draw the figures of results of any kind: the requested ones, or all."""
     from headend.figures.export import choose_figures
+    from headend.figures.rows import check_rows, join_tiers
 
+    every = _draw_all(folders, () if rows else only)
+    drawn = every
+    if rows and isinstance(rows.by, str):
+        # Of a grid, a figure of all tiers takes the place of those of one, which can be named too.
+        drawn = join_tiers(every)
+        every = [*drawn, *(figure for figure in every if figure.base_name)]
+    drawn = choose_figures(every, only, "--only") if only else drawn
+    if rows:
+        check_rows(rows, drawn)
+    return drawn
+
+
+def _draw_all(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
+    """Draw all figures of results of any kind; of runs, those of the names that are known."""
     kind, first = find_kind(folders), Path(folders[0])
     if kind == "study":
         from headend.study.outcome import redraw_figures
@@ -160,12 +207,13 @@ def _draw(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
         # The name of a chart is known when its figure is drawn.
         is_known = set(only) <= set(list_drawings(results))
         drawn = draw_figures(results, only if only and is_known else None)
-    return choose_figures(drawn, only, "--only") if only else drawn
+    return drawn
 
 
 def _list_figures(drawn: Sequence[Figure], *, as_json: bool) -> None:
     """Print the names of figures with their titles, and the names of charts where several."""
     from headend.figures.export import name_panels
+    from headend.figures.renaming import list_names_of
 
     listed = [(figure, list(figure.stems) or name_panels(figure)) for figure in drawn]
     if as_json:
@@ -176,6 +224,7 @@ def _list_figures(drawn: Sequence[Figure], *, as_json: bool) -> None:
                     "title": figure.title,
                     "explanation": figure.explanation,
                     "charts": stems,
+                    "names": list_names_of(figure),
                 }
                 for figure, stems in listed
             ]

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from headend.design.design import Design
@@ -38,6 +38,8 @@ class Tier:
 
     label: str
     variants: tuple[Variant | None, ...]
+    #: The value of each factor that is given, by the factor's name.
+    place: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def present(self) -> list[Variant]:
@@ -102,7 +104,8 @@ def find_grid(variants: Sequence[Variant]) -> Grid:
         ]
         if any(own):
             name = ", ".join(f"{factors[path].name} {label}" for path, label in at.items())
-            tiers.append(Tier(name, tuple(own)))
+            place = {factors[path].name: label for path, label in at.items()}
+            tiers.append(Tier(name, tuple(own), place))
     return Grid(factors[chosen], tuple(factors[path] for path in given), tuple(tiers))
 
 

@@ -30,8 +30,8 @@ class Curve:
         The title of the vertical axis, without the unit.
     along
         The title of the horizontal axis.
-    is_log
-        Whether the variants begin with numbers, which stand along a logarithm.
+    is_numeric
+        Whether the variants begin with numbers, which stand along an axis and are joined by lines.
     bound
         A value to draw across; None for none.
     """
@@ -44,7 +44,7 @@ class Curve:
     kind: Kind
     what: str
     along: str
-    is_log: bool = True
+    is_numeric: bool = True
     bound: float | None = None
 
 

@@ -14,7 +14,8 @@ from headend.evaluation.criterion import take
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel, make_figure
 from headend.figures.placing import mark_among
-from headend.figures.theme import colour, fade, highlight, log_axis, make_chart, shape
+from headend.figures.spacing import space_values
+from headend.figures.theme import colour, fade, highlight, make_chart
 from headend.figures.trade_off import add_unit
 from headend.text.quantity import choose_unit, format_quantity
 
@@ -69,8 +70,9 @@ def draw_trade(findings: Findings, trade: Trade) -> Figure | None:
             )
         ]
         if rows:
-            title = ", ".join((format_quantity(rate, "rate"), format_quantity(rtt, "time")))
-            panels.append(Panel(title, _draw_trade(pl.DataFrame(rows))))
+            path = {"rate": format_quantity(rate, "rate"), "rtt": format_quantity(rtt, "time")}
+            chart = _draw_trade(pl.DataFrame(rows))
+            panels.append(Panel(", ".join(path.values()), chart, place=path))
     text = (
         f"{case.about} Along the bottom, the mean queueing delay; up the side, the goodput as a"
         " share of the bottleneck's rate: the upper left corner is best. A point for each"
@@ -100,7 +102,7 @@ def _draw_trade(rows: pl.DataFrame) -> vl.Chart:
         base.mark_rule().encode(x=vl.X("x_low:Q", **across), x2="x_high:Q", y=vl.Y("y:Q", **along)),
         base.mark_rule().encode(y=vl.Y("y_low:Q", **along), y2="y_high:Q", x=vl.X("x:Q", **across)),
         base.mark_point(filled=True, size=50)
-        .encode(x=vl.X("x:Q", **across), y=vl.Y("y:Q", **along), shape=shape(rows))
+        .encode(x=vl.X("x:Q", **across), y=vl.Y("y:Q", **along))
         .add_params(chosen),
     )
 
@@ -116,7 +118,8 @@ def draw_curve(findings: Findings, curve: Curve) -> Figure | None:
         if rows:
             shown = bottleneck.labels if case.extent is Extent.GRID else bottleneck.labels[:2]
             title = "" if findings.has_one_bottleneck else ", ".join(shown)
-            panels.append(Panel(title, _draw_curve(pl.DataFrame(rows), curve, case)))
+            at = dict(zip(("rate", "rtt", "buffer"), bottleneck.labels, strict=False))
+            panels.append(Panel(title, _draw_curve(pl.DataFrame(rows), curve, case), place=at))
     return make_figure(curve.name, curve.title, curve.text, panels)
 
 
@@ -152,10 +155,8 @@ def _draw_curve(rows: pl.DataFrame, curve: Curve, case: Case) -> vl.Chart:
     most = max(_most(rows, "y_high"), bound or 0.0)
     scale = vl.Scale(domain=[0, most * 1.08 or 1], nice=False)
     y = vl.Y("y:Q", title=title, scale=scale)
-    if curve.is_log:
-        ends = (float(rows["at"].min()), float(rows["at"].max()))  # type: ignore[arg-type]
-        along = vl.Scale(type="log", domain=list(ends), nice=False)
-        x = vl.X("at:Q", title=curve.along, scale=along, axis=log_axis(ends, ends=True))
+    if curve.is_numeric:
+        x = vl.X("at:Q", title=curve.along, **space_values(rows["at"].to_list()))
     else:
         x = vl.X("variant:N", title=curve.along, sort=list(case.variants),
                  axis=vl.Axis(labelAngle=0))  # fmt: skip
@@ -170,12 +171,12 @@ def _draw_curve(rows: pl.DataFrame, curve: Curve, case: Case) -> vl.Chart:
         ],
     )
     # Between kinds of traffic or of senders there is nothing.
-    layers = [base.mark_line().encode(y=y)] if curve.is_log else []
+    layers = [base.mark_line().encode(y=y)] if curve.is_numeric else []
     layers += [
         base.mark_rule().encode(y=vl.Y("y_low:Q", title=title, scale=scale), y2="y_high:Q"),
-        base.mark_point(filled=True, size=45).encode(y=y, shape=shape(rows)).add_params(chosen),
+        base.mark_point(filled=True, size=45).encode(y=y).add_params(chosen),
     ]
-    if bound is not None and curve.is_log:
+    if bound is not None and curve.is_numeric:
         text = format_quantity(curve.bound, curve.kind)
         layers = [*mark_among(rows, [(bound, text)], scale, x="at", y="y"), *layers]
     return vl.layer(*layers)

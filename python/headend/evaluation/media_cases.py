@@ -387,7 +387,7 @@ CURVES = (
         "rate",
         "rate of the media",
         "queue",
-        is_log=False,
+        is_numeric=False,
     ),
 )
 TRADES: tuple[Trade, ...] = ()

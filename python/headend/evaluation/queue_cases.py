@@ -686,6 +686,6 @@ CURVES = (
         "time",
         "page load time",
         "traffic beside",
-        is_log=False,
+        is_numeric=False,
     ),
 )

@@ -630,6 +630,6 @@ CURVES = (
         "ratio",
         "share of the standard sender",
         "standard sender",
-        is_log=False,
+        is_numeric=False,
     ),
 )

@@ -54,9 +54,7 @@ def list_drawings(results: Sequence[Record]) -> dict[str, Draw]:
     drawings: dict[str, Draw] = {tiers.NAME: lambda: tiers.draw_grid(*judge_grid(variants))}
     for tier in grid.tiers:
         for name, draw in _list_of(tier.present).items():
-            drawings[tiers.name_by_tier(name, tier.label)] = partial(
-                tiers.draw_in_tier, draw, tier.label
-            )
+            drawings[tiers.name_by_tier(name, tier.label)] = partial(tiers.draw_in_tier, draw, tier)
     return drawings
 
 

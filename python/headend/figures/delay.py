@@ -23,7 +23,6 @@ from headend.figures.selection import (
 )
 from headend.figures.theme import (
     colour,
-    dash,
     fade,
     highlight,
     hover,
@@ -213,7 +212,6 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> vl.Chart:
             # order would be open.
             order=vl.Order("share:Q", sort="descending"),
             color=colour(rows),
-            strokeDash=dash(rows, smooth=True),
             opacity=fade(chosen),
             tooltip=[
                 *hover(delay_ms="ms"),
@@ -233,7 +231,7 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> vl.Chart:
     if marks:
         # Curves begin along the upper edge: what the marks mean stands outside of it.
         layers += [
-            mark_along(ms, f"{ms} ms", "delay_ms", above=True)
+            mark_along(ms, f"{ms} ms", "delay_ms", above=True, to_left=ms == LATEST_EASY_MS)
             for ms in (LATEST_EASY_MS, EARLIEST_HARD_MS)
         ]
     return vl.layer(*layers) if len(layers) > 1 else curves

@@ -22,7 +22,6 @@ from headend.figures.theme import (
     FAINT,
     REASON_TONES,
     colour,
-    dash,
     draw_band,
     fade,
     highlight,
@@ -30,7 +29,6 @@ from headend.figures.theme import (
     leave_headroom,
     make_chart,
     mark_across_in_corner,
-    shape,
     time_axis,
 )
 from headend.figures.thinning import has_band, merge_samples, note_seeds
@@ -221,7 +219,11 @@ def draw_loss(results: Sequence[Record]) -> Figure | None:
         flows, left_out = choose_keys(names, order_flows(results).ranks)
         labels = [result.label for result in results]
         panels = [
-            Panel(flow, _draw_reasons(frame.filter(pl.col("flow") == flow), "run", labels))
+            Panel(
+                flow,
+                _draw_reasons(frame.filter(pl.col("flow") == flow), "run", labels),
+                place={"flow": flow},
+            )
             for flow in flows
         ]
     return make_figure(
@@ -396,17 +398,13 @@ def _draw_samples(
         tooltip=hover(time_s="s", value=title),
     )
     if not line:
-        return base.encode(shape=shape(rows)).mark_point(filled=True, size=32).add_params(chosen)
-    lines = (
-        base.encode(strokeDash=dash(rows))
-        .mark_line(
-            # A line does not lead across what is missing.
-            invalid="break-paths-filter-domains",
-            point={"filled": True, "size": 30} if few else False,
-            strokeWidth=1.6,
-        )
-        .add_params(chosen)
-    )
+        return base.mark_point(filled=True, size=32).add_params(chosen)
+    lines = base.mark_line(
+        # A line does not lead across what is missing.
+        invalid="break-paths-filter-domains",
+        point={"filled": True, "size": 30} if few else False,
+        strokeWidth=1.6,
+    ).add_params(chosen)
     return vl.layer(draw_band(rows, title), lines) if has_band(rows) else lines
 
 

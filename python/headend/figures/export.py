@@ -13,6 +13,7 @@ from headend.errors import InputError, describe_system, find_near, suggest
 from headend.extras import PAPER
 from headend.figures.figure import Figure, Panel
 from headend.figures.paper import Paper
+from headend.figures.rows import Rows, draw_rows, is_laid_out
 from headend.figures.svg import draw_svg, fit_specification
 from headend.figures.theme import HEIGHT, WIDTH, configure
 from headend.results.folder import make_folder, name_folders, write_file
@@ -30,11 +31,16 @@ NOTE_LETTERS = 105
 
 
 def write_figures(
-    figures: Sequence[Figure], folder: Path, formats: Sequence[str], paper: Paper | None = None
+    figures: Sequence[Figure],
+    folder: Path,
+    formats: Sequence[str],
+    paper: Paper | None = None,
+    rows: Rows | None = None,
 ) -> list[Path]:
     """Write figures in every format asked for; a figure of several panels gives several files.
 
-    Without a paper they are as on a page, with titles. An InputError is raised for a format that is
+    Without a paper they are as on a page, with titles. With a paper and rows, the panels of a
+    figure that has them are in one file. An InputError is raised for a format that is
     none, a folder that cannot be written, or where what draws pictures is not installed.
     """
     wanted = read_formats(formats)
@@ -42,6 +48,12 @@ def write_figures(
     paths = []
     make_folder(folder)
     for figure in figures:
+        if paper and rows and is_laid_out(figure, rows):
+            svg = draw_rows(figure, rows, paper)
+            for name in wanted:
+                paths.append(folder / f"{name_folders([figure.name])[0]}.{name}")
+                write_file(_convert(svg, name, paper), paths[-1])
+            continue
         for panel, stem in zip(figure.panels, figure.stems or name_panels(figure), strict=True):
             title = ": ".join(filter(None, (figure.title, panel.title)))
             svg = _draw(panel, title, figure.note, paper)  # not yet scaled to the paper
@@ -57,6 +69,12 @@ def draw_picture(
     """Draw one panel as the content of a file of a kind, as `write_figures` does."""
     PAPER.require(DRAWING)
     return _convert(_draw(panel, title, note, paper), kind, paper)
+
+
+def draw_together(figure: Figure, kind: str, paper: Paper, rows: Rows) -> bytes:
+    """Draw all panels of a figure, in rows, as the content of a file of a kind."""
+    PAPER.require(DRAWING)
+    return _convert(draw_rows(figure, rows, paper), kind, paper)
 
 
 def draw_specification(specification: Mapping[str, Any]) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 import polars as pl
 
 from headend.figures import vegalite as vl
+from headend.figures.apart import tell_apart
+from headend.figures.names import put_texts
 from headend.figures.theme import PALETTE
 from headend.text.wording import list_names
 
@@ -33,6 +35,10 @@ class Panel:
     title: str
     chart: vl.Chart
     name: str = ""
+    #: What sets it apart from other panels of its figure: the value of each factor, by name.
+    place: Mapping[str, str] = field(default_factory=dict)
+    #: Texts in place of names that it shows, as `renaming.rename_figures` has checked them.
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     def specify(self, *, packed: bool = False) -> dict[str, Any]:
         """Give its Vega-Lite specification without an address in it; tests check the schema.
@@ -56,10 +62,17 @@ class Panel:
                     }
                     for name, rows in sets.items()
                 }
+        if self.texts:
+            put_texts(specification, {own: _clean_title(new) for own, new in self.texts.items()})
+        tell_apart(specification)
         # Altair's charts bring both.
         for name in ("$schema", "config"):
             specification.pop(name, None)
         return specification
+
+
+def _clean_title(text: str) -> str:
+    return text.translate(_NO_ESCAPES)
 
 
 def _clean_titles(part: Any, name: str = "") -> Any:
@@ -67,7 +80,7 @@ def _clean_titles(part: Any, name: str = "") -> Any:
     if name in ("data", "datasets"):
         return part
     if name == "title" and isinstance(part, str):
-        return part.translate(_NO_ESCAPES)
+        return _clean_title(part)
     if isinstance(part, list):
         return [_clean_titles(item) for item in part]
     if isinstance(part, dict):
@@ -92,6 +105,9 @@ class Figure:
     stems: tuple[str, ...] = ()
     #: The tier of a comparison that it is of, which its title ends in; empty where it is of all.
     group: str = ""
+    #: Its name and title without the tier; empty where it is of all.
+    base_name: str = ""
+    base_title: str = ""
 
 
 def make_figure(
@@ -111,6 +127,8 @@ class Order:
     ranks: Mapping[str, int] = field(default_factory=dict)
     #: The place from which on those are numbered that have none.
     first: int = 0
+    #: What is told apart, as the name of a factor.
+    what: str = "flow"
 
 
 def lay_out(
@@ -144,7 +162,7 @@ def lay_out(
             if label in filled
         ]
         rows = pl.concat([part for part in parts if not part.is_empty()], how="diagonal")
-        panels.append(Panel(key, draw(rows)))
+        panels.append(Panel(key, draw(rows), place={common.what: key}))
     return panels, note
 
 

@@ -267,7 +267,8 @@ def _draw_words(
         y=row, text="words:N"
     )
     letters = moved.mark_text(align="left", dx=4, fontSize=size).encode(y=row, text="words:N")
-    points = base.mark_point(filled=True, size=40, opacity=1).encode(
+    # Other shapes would be taken for the heads of arrows; the words say what each is.
+    points = base.mark_point(shape="circle", filled=True, size=40, opacity=1).encode(
         y=y("y"), color=colour, tooltip=[vl.Tooltip("words:N", title=" ")]
     )
     return [leaders, text, letters, points]

@@ -11,7 +11,7 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel, lay_out
 from headend.figures.placing import mark_among
 from headend.figures.selection import find_flow_groups, order_flows
-from headend.figures.theme import colour, fade, highlight, list_numbers, make_chart, shape
+from headend.figures.theme import colour, fade, highlight, list_numbers, make_chart
 from headend.results.record import Record
 
 #: Members drawn of one group; of more, evenly chosen ones, with the best and the worst.
@@ -125,7 +125,6 @@ def _draw_layers(rows: pl.DataFrame, title: str, scale: vl.Scale, runs: int) -> 
         .encode(
             y=vl.Y("value:Q", title=title, scale=scale),
             color=colour(rows),
-            shape=shape(rows),
             opacity=fade(chosen),
             tooltip=[
                 vl.Tooltip("member:N", title=" "),

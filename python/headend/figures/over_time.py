@@ -76,8 +76,18 @@ def draw_rates(results: Sequence[Record]) -> Figure | None:
         most = float(taken["throughput_bps"].max() or 0) / 1e6  # type: ignore[arg-type]
         read = _draw_flow_rates(results, "goodput_bps", "goodput (Mbit/s)", most=most)[0]
         panels = [
-            Panel("Throughput: all that was delivered", panels[0].chart, "throughput"),
-            Panel("Goodput: what applications read", read[0].chart, "goodput"),
+            Panel(
+                "Throughput: all that was delivered",
+                panels[0].chart,
+                "throughput",
+                {"measure": "throughput"},
+            ),
+            Panel(
+                "Goodput: what applications read",
+                read[0].chart,
+                "goodput",
+                {"measure": "goodput"},
+            ),
         ]
         text += (
             " Goodput falls behind a loss; once the loss is repaired, what waited is read at once,"
@@ -186,7 +196,12 @@ def draw_queue_over_time(results: Sequence[Record]) -> Figure | None:
         )
         shown = title.split(" (")[0]
         panels += [
-            Panel(f"{panel.title} {shown}".strip(), panel.chart, f"{queue} {shown} over time")
+            Panel(
+                f"{panel.title} {shown}".strip(),
+                panel.chart,
+                f"{queue} {shown} over time",
+                {**panel.place, "measure": shown},
+            )
             for panel in drawn
         ]
     if group:
@@ -248,7 +263,10 @@ def draw_internals(results: Sequence[Record]) -> Figure | None:
         draw = partial(_draw_lines, title=title, results=results)
         drawn, _ = lay_out(frames, draw, number_queues)
         shown = title.split(" (")[0]
-        panels += [Panel(shown, panel.chart, f"{queue} {shown}") for panel in drawn]
+        panels += [
+            Panel(shown, panel.chart, f"{queue} {shown}", {**panel.place, "measure": shown})
+            for panel in drawn
+        ]
     if not panels:
         return None
     is_queue = pl.col("queue") == pl.lit(queue)

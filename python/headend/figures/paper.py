@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headend.errors import InputError, suggest
-from headend.figures.svg import draw_svg, fit_specification
+from headend.figures.svg import draw_svg, find_root, fit_specification
 from headend.figures.theme import FONT, HEIGHT, configure
 
 #: How many points a unit has.
@@ -67,8 +67,6 @@ MOST_DRAWINGS = 3
 
 #: The least height of legend, labels and titles together, in pixels.
 BESIDES = 60
-
-_ROOT = re.compile(r'<svg[^>]*? width="([\d.]+)" height="([\d.]+)"[^>]*>')
 
 
 @dataclass(frozen=True)
@@ -121,11 +119,11 @@ class Paper:
             laid = self._lay_out(specification, title, note, width - left - right)
             svg = draw_svg(laid)
             taken = _find_begin(svg)
-            over = float(_find_root(svg)[1]) - taken - laid["width"]
+            over = float(find_root(svg)[1]) - taken - laid["width"]
             if taken <= left + 0.5 and over <= right + 0.5:
                 break
             left, right = max(left, taken), max(right, over)
-        root = _find_root(svg)
+        root = find_root(svg)
         start, height = taken - left, self.height / self.scale if self.height else float(root[2])
         size = (
             f'width="{width:.5f}" height="{height:.5f}" viewBox="{start:.2f} 0 {width:.5f}'
@@ -153,10 +151,11 @@ class Paper:
             if note.strip():
                 laid["title"]["subtitle"] = textwrap.wrap(note.strip(), int(width / NOTE_LETTER))
         laid["padding"] = PADDING
-        laid["config"] = self._configure()
+        laid["config"] = self.configure()
         return laid
 
-    def _configure(self) -> dict[str, Any]:
+    def configure(self) -> dict[str, Any]:
+        """Give Vega-Lite's configuration with the letters of the picture."""
         configuration = configure()
         font = f"'{self.font}', {FONT}" if self.font else FONT
         sizes = {"labelFontSize": LETTERS, "titleFontSize": LETTERS}
@@ -172,14 +171,14 @@ class Paper:
 
     def print_svg(self, svg: str) -> str:
         """Give a picture that was drawn its size in millimetres."""
-        root = _find_root(svg)
+        root = find_root(svg)
         width, height = (float(size) * self.scale / UNITS["mm"] for size in root.groups())
         old = f' width="{root[1]}" height="{root[2]}"'
         return svg.replace(old, f' width="{width:.3f}mm" height="{height:.3f}mm"', 1)
 
     def print_points(self, svg: str) -> str:
         """Give a drawn picture with its size in points: what numbers without a unit are."""
-        root = _find_root(svg)
+        root = find_root(svg)
         width, height = (float(size) * self.scale for size in root.groups())
         found = re.search(r'viewBox="(-?[\d.]+) ', root[0])
         start = float(found[1]) if found else 0.0
@@ -188,14 +187,6 @@ class Paper:
         inner = svg[root.end() :].removesuffix("</svg>")
         place = f"scale({self.scale:.6f}) translate({-start:.2f} 0)"
         return f'{svg[: root.start()]}{opening}<g transform="{place}">{inner}</g></svg>'
-
-
-def _find_root(svg: str) -> re.Match[str]:
-    """Give the opening of a picture, with its width and height."""
-    root = _ROOT.search(svg)
-    if root is None:
-        raise ValueError("expected a picture as SVG with a width and a height")
-    return root
 
 
 def _find_begin(svg: str) -> float:
@@ -217,14 +208,16 @@ def read_paper(
     *,
     has_title: bool,
     is_typed: bool,
+    is_always: bool = False,
 ) -> Paper | None:
-    """Read the sizes of pictures in print; None where none is given.
+    """Read the sizes of pictures in print; None where none is given and none is always needed.
 
     Width and height are lengths with their unit, the font size one too or in points, and the font a
     family that is installed; else an InputError is raised. What is typed was given as options of a
     command, for the errors.
     """
-    if has_title and not width and not height and font_size is None and not font:
+    is_given = bool(width or height or font) or font_size is not None or not has_title
+    if not (is_given or is_always):
         return None
     option = functools.partial(name_option, is_typed=is_typed)
     if font:

@@ -6,13 +6,21 @@ import functools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from headend.errors import InputError, suggest, take_path
+from headend.errors import InputError, refuse_argument, suggest, take_path
 from headend.extras import PAPER
-from headend.figures.export import FORMATS, draw_picture, draw_specification, name_panels
+from headend.figures.export import (
+    FORMATS,
+    draw_picture,
+    draw_specification,
+    draw_together,
+    name_panels,
+)
 from headend.figures.figure import Figure
 from headend.figures.paper import read_paper
+from headend.figures.renaming import rename_figures
+from headend.figures.rows import check_rows, is_laid_out, read_rows
 from headend.figures.theme import HEIGHT, WIDTH, configure
 from headend.results.folder import make_folder, write_file
 
@@ -86,6 +94,8 @@ class Plot:
         font_size: float | str | None = None,
         font: str = "",
         title: bool = True,
+        rename: Mapping[str, str] | None = None,
+        rows: str | int | None = None,
     ) -> list[Path]:
         """Write the figure to a file for a paper or a slide.
 
@@ -103,17 +113,25 @@ class Plot:
             The family of the letters, which must be installed.
         title
             Whether the title stands above.
+        rename
+            Texts in place of names that the figure shows: of its axes, its series, the categories
+            along an axis, and its panels.
+        rows
+            Put all panels into one picture: a row for each value of this factor, such as
+            ``"flow"``, or so many rows. It is 180 mm wide where nothing else is said. A file that
+            ends in ``.json`` has the panels one below the other as before.
 
         Returns
         -------
         list of Path
-            The file; where the figure has several panels, one file for each panel.
+            The file; where the figure has several panels and no rows, one file for each panel.
 
         Raises
         ------
         InputError
-            For an ending or a size that is none, for a file that cannot be written, or where what
-            draws pictures is not installed.
+            For an ending or a size that is none, a name that the figure does not show, a
+            factor that its panels do not differ by, a file that
+            cannot be written, or where what draws pictures is not installed.
 
         Examples
         --------
@@ -134,19 +152,35 @@ class Plot:
                 f"{file}: expected a file that ends in {', '.join(f'.{kind}' for kind in known)}"
                 f"{suggest(kind, known) if kind else ''}"
             )
+        lines = read_rows(rows, is_typed=False)
+        paper = read_paper(
+            width,
+            height,
+            font_size,
+            font,
+            has_title=title,
+            is_typed=False,
+            is_always=lines is not None,
+        )
+        if lines:
+            check_rows(lines, [self._figure])
+        (figure,) = rename_figures([self._figure], _take_names(rename), "rename")
         if file.parent != Path():
             make_folder(file.parent)
         if kind == "json":
-            write_file(json.dumps(self.spec, ensure_ascii=False).encode(), file)
+            specification = Plot(figure, self._name).spec
+            write_file(json.dumps(specification, ensure_ascii=False).encode(), file)
             return [file]
-        paper = read_paper(width, height, font_size, font, has_title=title, is_typed=False)
+        if lines and paper and is_laid_out(figure, lines):
+            write_file(draw_together(figure, kind, paper, lines), file)
+            return [file]
         files = [file]
-        if len(self._figure.panels) > 1:
-            stems = name_panels(self._figure)
+        if len(figure.panels) > 1:
+            stems = name_panels(figure)
             files = [file.with_name(f"{file.stem}-{stem}{file.suffix}") for stem in stems]
-        for panel, path in zip(self._figure.panels, files, strict=True):
-            text = ": ".join(filter(None, (self.title, panel.title)))
-            write_file(draw_picture(panel, text, self._figure.note, kind, paper), path)
+        for panel, path in zip(figure.panels, files, strict=True):
+            text = ": ".join(filter(None, (figure.title, panel.title)))
+            write_file(draw_picture(panel, text, figure.note, kind, paper), path)
         return files
 
     def _repr_mimebundle_(
@@ -159,6 +193,18 @@ class Plot:
         if not PAPER.describe_absent(""):
             bundle["image/svg+xml"] = draw_specification(self.spec)
         return bundle
+
+
+def _take_names(names: object) -> dict[str, str]:
+    """Give texts for names that were passed from Python, and refuse what is none."""
+    if names is None:
+        return {}
+    are_texts = isinstance(names, Mapping) and all(
+        isinstance(own, str) and own.strip() for pair in names.items() for own in pair
+    )
+    if not are_texts:
+        raise refuse_argument("rename", "a dictionary of texts by name", names)
+    return dict(cast("Mapping[str, str]", names))
 
 
 def _stack(panels: Sequence[dict[str, Any]]) -> dict[str, Any]:

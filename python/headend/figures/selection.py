@@ -83,7 +83,7 @@ def order_flows(results: Sequence[Record]) -> Order:
 
 def number_queues() -> Order:
     """Give queues colours that no flow has."""
-    return Order(first=QUEUES)
+    return Order(first=QUEUES, what="queue")
 
 
 def _list_keys(

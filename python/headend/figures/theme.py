@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import polars as pl
 
 from headend.figures import vegalite as vl
-
-Form = TypeVar("Form")
 
 #: Colours of flows, runs and settings, in the order in which they are given out. They were chosen
 #: to be far from each other for those too who see no red or no green (Machado and others 2009; the
@@ -38,11 +36,33 @@ QUEUE_TONES = ("#7D8A99", "#5F6B78", "#8592A0", "#6E7A88")
 REASON_TONES = ("#D4CEC5", "#7F7466", "#B9AFA1", "#5A5248", "#9A8F82", "#C9C0B4")
 FAINT = "#8C8C8C"
 
-#: Dashes go with the colours where curves are smooth, for those who see no colour at all; elsewhere
-#: once those are used up.
-DASHES = ([1, 0], [7, 3], [2, 2], [8, 3, 2, 3], [4, 1], [12, 3], [1, 3])
+#: Dashes and shapes for those who see no colour at all: one of each goes with each colour.
+DASHES = (
+    (1, 0),
+    (8, 3),
+    (2, 2),
+    (8, 3, 2, 3),
+    (4, 4),
+    (14, 3),
+    (8, 3, 2, 3, 2, 3),
+    (14, 3, 5, 3),
+    (1, 4),
+)
 
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
+#: A cross that stands on its feet, as a path within −1 and 1.
+SALTIRE = "M-1,-.6L-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0Z"
+
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    SALTIRE,
+    "triangle-left",
+    "triangle-right",
+)
 
 WIDTH, HEIGHT = 640, 260
 
@@ -121,31 +141,15 @@ def choose_tone(slot: int) -> str:
 
 
 def colour(rows: pl.DataFrame, symbol: Literal["stroke", "circle"] | None = "stroke") -> vl.Color:
-    """Tell series apart by colour, the same for a flow or run in every figure."""
-    return _tell_apart(rows, choose_tone, symbol)
+    """Tell series apart by colour, the same for a flow or run in every figure.
 
-
-def dash(rows: pl.DataFrame, *, smooth: bool = False) -> vl.StrokeDash:
-    """Tell series apart by dashes too: always smooth curves, others once colours are used up."""
-    return _tell_apart(rows, lambda slot: list(_choose(DASHES, slot, smooth)), "stroke")
-
-
-def shape(rows: pl.DataFrame, *, always: bool = False) -> vl.Shape:
-    """Tell points apart by shape too: once the colours are used up, or always."""
-    return _tell_apart(rows, lambda slot: _choose(SHAPES, slot, always))
-
-
-def _tell_apart(
-    rows: pl.DataFrame,
-    choose: Callable[[int], Any],
-    symbol: Literal["stroke", "circle"] | None = None,
-) -> vl.Channel:
-    """Tell series apart by what is chosen for the slot of each."""
+    Dashes and shapes need not be said: `apart.tell_apart` adds those that go with the colours.
+    """
     series = list_series(rows)
     names = [name for name, _ in series]
-    return vl.Channel(
+    return vl.Color(
         "series:N",
-        scale=vl.Scale(domain=names, range=[choose(slot) for _, slot in series]),
+        scale=vl.Scale(domain=names, range=[choose_tone(slot) for _, slot in series]),
         legend=make_legend(names, symbol),
         sort=names,
     )
@@ -221,7 +225,6 @@ def draw_lines(rows: pl.DataFrame, y: vl.Y) -> vl.Chart:
             x=time_axis(),
             y=y,
             color=colour(rows),
-            strokeDash=dash(rows),
             tooltip=hover(time_s="s", value=y["title"]),
             opacity=fade(chosen),
         )
@@ -295,11 +298,14 @@ def leave_headroom(most: float) -> vl.Scale:
 def mark_along(
     value: float, text: str, field: str, *, to_left: bool = False, above: bool = False
 ) -> vl.Chart:
-    """Draw a known mark as a vertical line with its meaning beside it, or above the panel."""
+    """Draw a known mark as a vertical line with its meaning beside it, or above the panel.
+
+    Above, ``to_left`` ends the text at the line, so that another mark has room on its right.
+    """
     data = make_chart(pl.DataFrame({field: [value], "meaning": [text]}))
     line = data.mark_rule(strokeDash=[4, 3]).encode(x=f"{field}:Q")
     if above:
-        over = data.mark_text(align="center", baseline="bottom")
+        over = data.mark_text(align="right" if to_left else "center", baseline="bottom")
         return vl.layer(line, over.encode(x=f"{field}:Q", y=vl.value(-3), text="meaning:N"))
     align, dx = ("right", -4) if to_left else ("left", 4)
     label = data.mark_text(style="halo", align=align, dx=dx, baseline="top").encode(
@@ -325,11 +331,3 @@ def shade_along(end: float, text: str, field: str, *, is_wide: bool) -> vl.Chart
 def _write_over(label: vl.Chart) -> tuple[vl.Chart, vl.Chart]:
     """Write a label on a halo of the page's colour, so that no lines run through it."""
     return label, label.properties(mark={**label.parts["mark"], "style": "text"})
-
-
-def _choose(forms: Sequence[Form], slot: int, smooth: bool = False) -> Form:
-    """Choose a form to go with a slot's colour; no two of the first 49 slots look alike."""
-    if slot >= QUEUES:
-        return forms[(slot - QUEUES) % len(forms)]
-    rounds = slot // len(PALETTE)
-    return forms[(slot + rounds if smooth else rounds) % len(forms)]

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from headend.comparison.choosing import find_main
-from headend.comparison.grid import Grid
+from headend.comparison.grid import Grid, Tier
 from headend.comparison.outcomes import FlowOutcome, TierOutcome
 from headend.figures import vegalite as vl
 from headend.figures.figure import Figure, Panel, make_figure
@@ -23,7 +23,6 @@ from headend.figures.theme import (
     log_axis,
     log_scale,
     make_chart,
-    shape,
 )
 from headend.text.quantity import Kind
 
@@ -86,7 +85,7 @@ def _draw_person(grid: Grid, tiers: Sequence[TierOutcome], name: str) -> Iterato
         )
         ends = first.bounds if first.kind == "number" and not first.is_count else None
         chart = _draw(pl.DataFrame(rows), grid, about + _UNITS[first.kind][1], first.kind, ends)
-        yield Panel(name, chart, f"{name} by tier")
+        yield Panel(name, chart, f"{name} by tier", {"flow": name})
 
 
 def _read(fate: FlowOutcome, first: FlowOutcome) -> Sequence[float]:
@@ -109,7 +108,7 @@ def _draw_queue(grid: Grid, tiers: Sequence[TierOutcome]) -> Iterator[Panel]:
                 rows.append(_shape_row(tier.tier.label, choice, slot, values, "time"))
     if rows:
         chart = _draw(pl.DataFrame(rows), grid, "median queue delay (ms)", "time")
-        yield Panel("the queue", chart, "queue delay by tier")
+        yield Panel("the queue", chart, "queue delay by tier", {"flow": "the queue"})
 
 
 def _shape_row(
@@ -169,9 +168,7 @@ def _draw(
     )
     points = (
         base.mark_point(filled=True, size=36)
-        .encode(
-            y=vl.Y("value:Q", title=title, scale=scale, axis=ticks), shape=shape(shown, always=True)
-        )
+        .encode(y=vl.Y("value:Q", title=title, scale=scale, axis=ticks))
         .add_params(chosen)
     )
     return vl.layer(spans, points)
@@ -188,14 +185,25 @@ def name_by_tier(name: str, tier: str) -> str:
     return f"{name}-{re.sub(r'[^A-Za-z0-9.]+', '-', tier).strip('-')}"
 
 
-def draw_in_tier(draw: Callable[[], Figure | None], tier: str) -> Figure | None:
+def draw_in_tier(draw: Callable[[], Figure | None], tier: Tier) -> Figure | None:
     """Draw a figure of a tier, with the tier's name in the figure's and its panels' names."""
-    figure = draw()
+    figure, label = draw(), tier.label
     if figure is None:
         return None
     panels = [
-        replace(panel, name=f"{panel.name}, {tier}" if panel.name else "")
+        replace(
+            panel,
+            name=f"{panel.name}, {label}" if panel.name else "",
+            place={**panel.place, **tier.place},
+        )
         for panel in figure.panels
     ]
-    name, title = name_by_tier(figure.name, tier), f"{figure.title}, {tier}"
-    return replace(figure, name=name, title=title, panels=panels, group=tier)
+    return replace(
+        figure,
+        name=name_by_tier(figure.name, label),
+        title=f"{figure.title}, {label}",
+        panels=panels,
+        group=label,
+        base_name=figure.name,
+        base_title=figure.title,
+    )

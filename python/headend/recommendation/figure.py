@@ -318,7 +318,8 @@ def _draw_trade_off(tiers: Sequence[_Tier], axes: tuple[str, str], note: str) ->
     for tier, frame, x, y in zip(tiers, frames, along, up, strict=True):
         if not frame.is_empty():
             chart = _draw_against(tier, frame, axes, x[:2], y[:2])
-            panels.append(Panel(tier.name, chart, f"{TRADE_OFF} {tier.name}"))
+            place = {"tier": tier.name}
+            panels.append(Panel(tier.name, chart, f"{TRADE_OFF} {tier.name}", place))
     beyond = {
         own.replace(" The bound", f" The bound of {name_term(name)}")
         for name, found in ((first, along), (second, up))
@@ -391,7 +392,7 @@ def _draw_against(
         *draw_intervals(bare, x, y),
         base.mark_point(filled=True, size=50).add_params(chosen),
     ]
-    ring = bare.mark_point(filled=False, size=220, strokeWidth=2)
+    ring = bare.mark_point(shape="circle", filled=False, size=220, strokeWidth=2)
     layers.append(ring.transform_filter("datum.best"))
     layers += mark_among(points, list(y_marks), y.scale, x="x", y="y") if y_marks else []
     layers += [mark_along(value, words, "x", above=True) for value, words in x_marks]
@@ -542,7 +543,12 @@ def _draw_measure(tiers: Sequence[_Tier], name: str, measure: str, note: str) ->
         return None
     scales = _choose_scale(_pick(frames, "x"), tiers, measure, from_zero=True)
     panels = [
-        Panel(tier.name, _draw_rows(tier, measure, frame, drawn, marks), f"{name} {tier.name}")
+        Panel(
+            tier.name,
+            _draw_rows(tier, measure, frame, drawn, marks),
+            f"{name} {tier.name}",
+            {"tier": tier.name},
+        )
         for tier, frame, (drawn, marks, _) in zip(tiers, frames, scales, strict=True)
         if not frame.is_empty()
     ]
@@ -589,7 +595,7 @@ def _draw_rows(
         base.mark_point(filled=True, size=50).transform_filter("datum.holds").add_params(chosen),
         base.mark_point(filled=False, size=40, strokeWidth=1.5).transform_filter("!datum.holds"),
     ]
-    ring = bare.mark_point(filled=False, size=170, strokeWidth=2)
+    ring = bare.mark_point(shape="circle", filled=False, size=170, strokeWidth=2)
     layers.append(ring.transform_filter("datum.best"))
     layers += [mark_along(value, text, "x", above=True) for value, text in marks]
     return vl.layer(*layers).properties(

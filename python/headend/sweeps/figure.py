@@ -1,13 +1,11 @@
 """A sweep's figures: two measures against each other, and each against the main axis.
 
 What else is varied is told apart by colour and panel. Categories stand side by side in the order
-given; settings that are each a power of two of the least stand along a logarithm to the base 2,
-others that span a factor of ten along one to the base 10.
+given, numbers along an axis that goes by how they are spaced.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +14,16 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import MOST_NAMED, MOST_SERIES, Figure, Panel
 from headend.figures.placing import mark_among
+from headend.figures.spacing import MOST_TICKS, space_values
 from headend.figures.theme import (
     PALETTE,
     SHAPES,
     colour,
     fade,
     highlight,
-    log_axis,
     make_chart,
     make_legend,
     mark_along,
-    shape,
 )
 from headend.figures.trade_off import (
     MOST_PANELS,
@@ -47,12 +44,6 @@ if TYPE_CHECKING:
     from headend.analysis.measures import MeasureValues
     from headend.design.factor import Factor
     from headend.sweeps.conclusion import Conclusion
-
-#: Values that span this factor stand along a logarithm.
-WIDE = 10
-
-#: So many settings each have a tick of their own.
-MOST_TICKS = 10
 
 
 def draw_sweep(conclusion: Conclusion, summary: pl.DataFrame) -> list[Figure]:
@@ -129,7 +120,8 @@ def _draw_panels(
     for key, own in rows.group_by(names, maintain_order=True):
         title = ", ".join(f"{name} {value}" for name, value in zip(words, key, strict=True))
         if len(shown) < MOST_PANELS:
-            shown.append(Panel(title, draw(own), f"{item.name} {title}"))
+            place = {name: str(value) for name, value in zip(words, key, strict=True)}
+            shown.append(Panel(title, draw(own), f"{item.name} {title}", place))
         else:
             left.append(title)
     named = list_names(left, MOST_NAMED, "; ")
@@ -188,14 +180,13 @@ def _draw(
         ],
     )
     y = encode(vl.Y, "mean", drawn)
-    forms = {"shape": shape(points)} if apart else {}
-    dots = base.mark_point(filled=True, size=45).encode(y=y, **forms)
+    dots = base.mark_point(filled=True, size=45).encode(y=y)
     layers = [base.mark_rule().encode(y=encode(vl.Y, "low", drawn), y2="high:Q")]
     if scale:
         layers.insert(0, base.mark_line().encode(y=y))
     layers.append(dots.add_params(chosen))
     if points["best"].any():
-        ring = base.mark_point(filled=False, size=190, strokeWidth=2)
+        ring = base.mark_point(shape="circle", filled=False, size=190, strokeWidth=2)
         layers.append(ring.encode(y=y).transform_filter("datum.best"))
     numbered = (
         points if scale else points.with_columns(x=pl.col("x").replace_strict(_number(places)))
@@ -239,37 +230,11 @@ def name_axis(axis: Factor) -> str:
 
 
 def choose_scale(axis: Factor) -> dict[str, Any]:
-    """Choose an axis's scale and ticks: categories, powers of two, wide ranges logarithmic."""
+    """Choose an axis's scale and ticks: categories side by side, numbers as `space_values` does."""
     scale = axis.scale
     if scale is None:
         return {"axis": vl.Axis(labelAngle=0 if _is_short(axis) else -25, grid=False)}
-    numbers = sorted(set(scale[0]))
-    low, high = numbers[0], numbers[-1]
-    ticks = vl.Axis(values=numbers, labelExpr="format(datum.value, ',~r')", labelOverlap="greedy")
-    if is_doubling(numbers):
-        # A step of one power of two is one step along the axis.
-        log = vl.Scale(type="log", base=2, domain=[low, high], nice=False)
-        return {"scale": log, "axis": ticks}
-    if low > 0 and high / low >= WIDE:
-        log = vl.Scale(type="log", domain=[low, high], nice=False)
-        axis_of_all = ticks if len(numbers) <= MOST_TICKS else log_axis((low, high), ends=True)
-        return {"scale": log, "axis": axis_of_all}
-    linear = vl.Scale(zero=False, nice=True)
-    return {"scale": linear, **({"axis": ticks} if len(numbers) <= MOST_TICKS else {})}
-
-
-def is_doubling(numbers: Sequence[float]) -> bool:
-    """Say whether three or more ascending numbers are each a power of two times the least.
-
-    Examples
-    --------
-    >>> is_doubling([8, 16, 64]), is_doubling([10, 20, 30]), is_doubling([1, 2])
-    (True, False, False)
-    """
-    if len(numbers) < 3 or numbers[0] <= 0:
-        return False
-    powers = [math.log2(number / numbers[0]) for number in numbers]
-    return all(abs(power - round(power)) < 1e-9 for power in powers)
+    return space_values(scale[0])
 
 
 def _is_short(axis: Factor) -> bool:
@@ -403,7 +368,7 @@ def _draw_against(
         layers.append(base.mark_line(strokeWidth=1.5).encode(order=vl.Order("step:Q")))
     layers += [*draw_intervals(base, x, y), dots.add_params(chosen)]
     if points["best"].any():
-        ring = base.mark_point(filled=False, size=190, strokeWidth=2)
+        ring = base.mark_point(shape="circle", filled=False, size=190, strokeWidth=2)
         layers.append(ring.transform_filter("datum.best"))
     text = base.mark_text(align="left", baseline="bottom", dx=7, dy=-3, style="halo")
     named = text.encode(text="label:N").transform_filter("datum.label != ''")

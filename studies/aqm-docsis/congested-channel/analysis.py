@@ -10,7 +10,7 @@ import polars as pl
 from headend.analysis.estimate import estimate_difference
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import colour, dash, make_chart, share_axis
+from headend.figures.theme import colour, make_chart, share_axis
 from headend.study import ClaimResult, decide, decide_over_seeds, join_decisions
 
 #: What is compared, and how it is called.
@@ -83,7 +83,6 @@ def draw_delay(points: pl.DataFrame) -> list[Panel]:
             y=share_axis("packets"),
             order="share:Q",
             color=colour(rows),
-            strokeDash=dash(rows, smooth=True),
             tooltip=["series:N", vl.Tooltip("delay_ms:Q", format=".3~g"), "share:Q"],
         )
     )

@@ -9,7 +9,7 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import colour, dash, make_chart, share_axis
+from headend.figures.theme import colour, make_chart, share_axis
 from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 
 if TYPE_CHECKING:
@@ -141,7 +141,6 @@ def draw_latency(points: pl.DataFrame) -> list[Panel]:
                 y=share_axis("packets"),
                 order="share:Q",
                 color=colour(curves),
-                strokeDash=dash(curves, smooth=True),
                 tooltip=["series:N", vl.Tooltip("delay_ms:Q", format=".3~g"), "share:Q"],
             )
         )

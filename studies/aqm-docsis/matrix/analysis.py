@@ -13,7 +13,7 @@ import polars as pl
 from headend.analysis.estimate import estimate_mean
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, colour, dash, log_axis, make_chart, share_axis
+from headend.figures.theme import PALETTE, colour, log_axis, make_chart, share_axis
 from headend.study import (
     ClaimResult,
     ClaimVerdict,
@@ -451,7 +451,6 @@ def draw_shares(
             y=share_axis(what),
             order="share:Q",
             color=colour(rows),
-            strokeDash=dash(rows, smooth=True),
             tooltip=[
                 "series:N",
                 vl.Tooltip("value:Q", format=".3~g"),

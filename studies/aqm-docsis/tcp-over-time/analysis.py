@@ -11,7 +11,7 @@ import polars as pl
 from headend.analysis.estimate import estimate_mean
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, colour, dash, make_chart
+from headend.figures.theme import PALETTE, colour, make_chart
 from headend.study import ClaimResult, ClaimVerdict, Decision, decide_over_seeds, join_decisions
 
 from ..disciplines import DISCIPLINES, SLOTS
@@ -259,7 +259,6 @@ def draw_throughput(points: pl.DataFrame) -> list[Panel]:
                     scale=vl.Scale(domain=[0, 250]),
                 ),
                 color=colour(rows),
-                strokeDash=dash(rows, smooth=True),
                 tooltip=["series:N", "time:Q", vl.Tooltip("rate:Q", format=".1f")],
             )
         )

@@ -82,6 +82,8 @@ def draw_latency(points: pl.DataFrame) -> list[Panel]:
     y = vl.Y("longest_ms:Q", title="wait in the modem (ms)", scale=vl.Scale(domain=[0, 2700]))
     predicted = base.mark_line(strokeWidth=1.5).encode(y="predicted_ms:Q")
     longest = base.mark_point(filled=True, size=60).encode(y=y)
-    mean = base.mark_line(strokeWidth=1.5, strokeDash=[5, 4]).encode(y="mean_ms:Q")
+    mean = base.mark_line(
+        point={"filled": True, "size": 25}, strokeWidth=1.5, strokeDash=[5, 4]
+    ).encode(y="mean_ms:Q")
     marks = [mark_across(400, "400 ms: calls (G.114)", near_left=True)]
     return [Panel("", vl.layer(predicted, mean, longest, *marks))]

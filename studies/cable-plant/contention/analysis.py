@@ -197,7 +197,9 @@ def draw_delay(points: pl.DataFrame) -> list[Panel]:
         y=vl.Y("delay_ms:Q", title="one-way delay (ms)", scale=vl.Scale(zero=True)),
         tooltip=["series:N", "modems:Q", vl.Tooltip("delay_ms:Q", format=".3~g")],
     )
-    tail = base.mark_line(strokeDash=[5, 4], strokeWidth=1.3).encode(y="p99_ms:Q")
+    tail = base.mark_line(
+        point={"filled": True, "size": 25}, strokeDash=[5, 4], strokeWidth=1.3
+    ).encode(y="p99_ms:Q")
     return [Panel("", vl.layer(tail, mean))]
 
 

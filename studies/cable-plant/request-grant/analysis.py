@@ -8,7 +8,7 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import colour, dash, make_chart, share_axis
+from headend.figures.theme import colour, make_chart, share_axis
 from headend.study import ClaimResult, decide
 
 #: What is drawn: modems, milliseconds from MAP to MAP.
@@ -67,7 +67,6 @@ def draw_distribution(points: pl.DataFrame) -> list[Panel]:
                 y=share_axis("packets"),
                 order="share:Q",
                 color=colour(rows),
-                strokeDash=dash(rows, smooth=True),
                 tooltip=[
                     "series:N",
                     vl.Tooltip("delay_ms:Q", format=".3~g"),

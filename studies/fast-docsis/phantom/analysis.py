@@ -8,7 +8,7 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, colour, dash, make_chart, mark_along
+from headend.figures.theme import PALETTE, colour, make_chart, mark_along
 from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds, join_decisions
 
 from ..alpha import (
@@ -146,7 +146,6 @@ def draw_throughput(points: pl.DataFrame) -> list[Panel]:
                     scale=vl.Scale(domain=[0, 3.2], nice=False),
                 ),
                 color=colour(frame),
-                strokeDash=dash(frame),
                 tooltip=["series:N", "alpha:Q", vl.Tooltip("mbps:Q", format=".3f")],
             )
         )

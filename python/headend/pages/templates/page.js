@@ -3,9 +3,9 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const themes = JSON.parse(document.getElementById("themes").textContent);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
-// Pixels: what counts as a narrow chart; heights of charts; what one letter takes, a legend's symbol, an axis with its title, the menu's button beside the chart, and what stands above and below a plot.
+// Pixels: what counts as a narrow chart; heights of charts; what one letter takes, a legend's symbol with its gaps and without, an axis with its title, the menu's button beside the chart, and what stands above and below a plot.
 const NARROW = 480, HEIGHT = { wide: 260, first: 300, narrow: 220, least: 170 };
-const LETTER = 6.5, SYMBOL = 30, AXIS = 64, DOTS = 32, BESIDES = 110;
+const LETTER = 6.5, SYMBOL = 30, BARE = 10, AXIS = 64, DOTS = 32, BESIDES = 110;
 
 // A packed column is a list of values, runs of equal ones, or a block that is repeated.
 function unpackColumn(column) {
@@ -36,11 +36,12 @@ function fitLegend(channel, width) {
   const names = (channel.legend?.values ?? channel.scale?.domain ?? []).map(String);
   if (!channel.legend || !names.length) return;
   const legend = channel.legend;
-  const widest = SYMBOL + LETTER * Math.max(...names.map(name => name.length));
+  const symbol = SYMBOL + Math.sqrt(legend.symbolSize ?? BARE ** 2) - BARE;
+  const widest = symbol + LETTER * Math.max(...names.map(name => name.length));
   legend.columns = Math.max(1, Math.min(Math.floor(width / widest), names.length, legend.columns ?? names.length));
   legend.labelLimit = 0;
   if (widest <= width || legend.labelExpr || legend.format) return;
-  const letters = Math.max(1, Math.floor((width - SYMBOL) / LETTER));
+  const letters = Math.max(1, Math.floor((width - symbol) / LETTER));
   const long = names.filter(name => name.length > letters).map(name => [name, wrap(name, letters)]);
   legend.labelExpr = `(${JSON.stringify(Object.fromEntries(long))})[datum.label] || datum.label`;
 }
