@@ -15,6 +15,7 @@ pub mod capture;
 pub mod frame;
 pub mod headers;
 pub mod pcapng;
+pub mod qlog;
 pub mod read;
 pub mod real;
 pub mod recording;
