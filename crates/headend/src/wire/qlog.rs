@@ -428,3 +428,197 @@ fn millis(nanos: u64) -> String {
 fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a text can be written")
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::packet::sack::SackBlocks;
+    use crate::units::Rate;
+
+    const SENDER: SenderView = SenderView {
+        group: GroupId(3),
+        ordinal: 7,
+        side: Side::Peer,
+        is_client: false,
+    };
+
+    /// A listener to the flow of [`SENDER`], called so.
+    fn listener(name: &str) -> Qlog {
+        Qlog::of([(SENDER.group, name.to_owned())].into())
+    }
+
+    fn tell(qlog: &mut Qlog, ms: u64, event: SenderEvent) {
+        let (at, sender) = (Instant::from_nanos(ms * 1_000_000), SENDER);
+        qlog.record(at, &TraceEvent::Sender { sender, event });
+    }
+
+    fn send(qlog: &mut Qlog, ms: u64, number: u64, is_again: bool) {
+        let segment = SegmentView {
+            seq: number * 1000,
+            payload: 1000,
+            is_fin: false,
+            is_again,
+            size: 1052,
+        };
+        tell(qlog, ms, SenderEvent::Sent(segment));
+    }
+
+    fn acknowledge(qlog: &mut Qlog, ms: u64, next: u64, segments: &[(u64, u64)]) {
+        let mut blocks = SackBlocks::default();
+        for &(start, end) in segments {
+            blocks.push(start * 1000, end * 1000);
+        }
+        let ack = AckView {
+            next: next * 1000,
+            blocks,
+            seq: 0,
+            payload: 0,
+            size: 52,
+        };
+        tell(qlog, ms, SenderEvent::Acknowledged(ack));
+    }
+
+    fn lose(qlog: &mut Qlog, ms: u64, number: u64, is_repaired: bool) {
+        let lost = SenderEvent::Lost {
+            seq: number * 1000,
+            is_repaired,
+            trigger: LossTrigger::ReorderingThreshold,
+        };
+        tell(qlog, ms, lost);
+    }
+
+    /// The records of the only trace, and its name.
+    fn read(qlog: &Qlog) -> (String, Vec<Value>) {
+        let [(name, bytes)] = qlog.take().try_into().expect("one trace");
+        let text = String::from_utf8(bytes).expect("text");
+        let records = text.strip_prefix('\u{1e}').expect("a sequence");
+        let records = records.split('\u{1e}').map(|record| {
+            let record = record.strip_suffix('\n').expect("each ends a line");
+            serde_json::from_str(record).expect("each is JSON")
+        });
+        (name, records.collect())
+    }
+
+    /// The packets that the events of a name are about: sent or lost ones, or those acknowledged.
+    fn packets(records: &[Value], name: &str) -> String {
+        let events = records.iter().filter(|record| record["name"] == name);
+        let numbers = events.map(|event| match &event["data"]["frames"][0]["acked_ranges"] {
+            Value::Null if name.ends_with("received") => "-".to_owned(),
+            Value::Null => event["data"]["header"]["packet_number"].to_string(),
+            ranges => ranges.to_string(),
+        });
+        numbers.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_segment_that_is_sent_again_has_another_number() {
+        let mut qlog = listener("download");
+        for number in 0..6 {
+            send(&mut qlog, 1, number, false);
+        }
+        acknowledge(&mut qlog, 2, 1, &[(2, 3), (4, 6)]);
+        lose(&mut qlog, 2, 1, false);
+        send(&mut qlog, 2, 1, true);
+        acknowledge(&mut qlog, 3, 1, &[(2, 3), (4, 6)]);
+        acknowledge(&mut qlog, 4, 4, &[(4, 6)]);
+        acknowledge(&mut qlog, 5, 6, &[]);
+        let (name, records) = read(&qlog);
+        assert_eq!(name, "download.7.server");
+        assert_eq!(packets(&records, "transport:packet_sent"), "0 1 2 3 4 5 6");
+        assert_eq!(packets(&records, "recovery:packet_lost"), "1");
+        let acked = packets(&records, "transport:packet_received");
+        assert_eq!(acked, "[[0],[2],[4,5]] - [[3],[6]] -");
+    }
+
+    #[test]
+    fn a_loss_is_of_the_transmissions_that_are_meant() {
+        // Sent again before it is deemed lost: the first transmission is; and then the second.
+        let mut qlog = listener("download");
+        send(&mut qlog, 1, 0, false);
+        send(&mut qlog, 2, 0, true);
+        lose(&mut qlog, 3, 0, true);
+        lose(&mut qlog, 4, 0, false);
+        assert_eq!(packets(&read(&qlog).1, "recovery:packet_lost"), "0 1");
+        // A probe, which is lost with what it repeats.
+        send(&mut qlog, 5, 1, false);
+        send(&mut qlog, 6, 1, true);
+        lose(&mut qlog, 7, 1, false);
+        send(&mut qlog, 8, 1, true);
+        acknowledge(&mut qlog, 9, 2, &[]);
+        let text = qlog.take().remove(0).1;
+        let text = String::from_utf8(text).expect("text");
+        let lost = text.lines().filter(|line| line.contains("packet_lost"));
+        let of = |number: u32| format!("\"packet_number\":{number}}}");
+        let lost: Vec<bool> = lost
+            .zip([2, 3])
+            .map(|(line, number)| line.contains(&of(number)))
+            .collect();
+        assert_eq!(lost, [true, true]);
+        // What was not repaired has arrived after all.
+        assert!(text.contains("\"acked_ranges\":[[1],[4]]"), "{text}");
+    }
+
+    #[test]
+    fn metrics_are_written_when_they_change() {
+        let mut qlog = listener("a \"name\"");
+        let state = SenderState {
+            cwnd_bytes: 10_000,
+            ssthresh_bytes: None,
+            srtt: Some(Duration::from_nanos(20_000_100)),
+            rttvar: Duration::from_millis(5),
+            min_rtt: Some(Duration::from_millis(20)),
+            latest_rtt: None,
+            in_flight_bytes: 1000,
+            pacing_rate: None,
+            congestion: "slow_start",
+        };
+        // Nothing is written of an end that has not sent anything.
+        tell(&mut qlog, 0, SenderEvent::Changed(state));
+        assert!(qlog.take().is_empty());
+        send(&mut qlog, 1, 0, false);
+        tell(&mut qlog, 1, SenderEvent::Changed(state));
+        let later = SenderState {
+            in_flight_bytes: 0,
+            pacing_rate: Some(Rate(8000)),
+            congestion: "recovery",
+            ..state
+        };
+        tell(&mut qlog, 2, SenderEvent::Changed(later));
+        let (_, records) = read(&qlog);
+        assert_eq!(records[0]["title"], "a \"name\".7.server");
+        let data: Vec<&Value> = records[2..].iter().map(|record| &record["data"]).collect();
+        let first = json!({
+            "min_rtt": 20,
+            "smoothed_rtt": 20.0001,
+            "rtt_variance": 5,
+            "congestion_window": 10_000,
+            "bytes_in_flight": 1000,
+        });
+        let started = json!({ "new": "slow_start" });
+        let later = json!({ "bytes_in_flight": 0, "pacing_rate": 8000 });
+        let recovers = json!({ "old": "slow_start", "new": "recovery" });
+        assert_eq!(data, [&first, &started, &later, &recovers]);
+    }
+
+    #[test]
+    fn ends_beyond_the_most_are_counted() {
+        let mut qlog = listener("many");
+        let segment = SegmentView {
+            seq: 0,
+            payload: 1000,
+            is_fin: false,
+            is_again: false,
+            size: 1052,
+        };
+        for ordinal in 0..MOST_TRACES as u32 + 3 {
+            let sender = SenderView { ordinal, ..SENDER };
+            for _ in 0..2 {
+                let event = SenderEvent::Sent(segment);
+                qlog.record(Instant::ZERO, &TraceEvent::Sender { sender, event });
+            }
+        }
+        assert_eq!((qlog.take().len(), qlog.left_out()), (MOST_TRACES, 3));
+    }
+}
