@@ -139,7 +139,7 @@ impl Run {
                 _ => return Err(PyValueError::new_err("expected \"qlog\" or \"tcp_info\"")),
             };
             if !is_known {
-                return Err(PyValueError::new_err("a flow is not called so"));
+                return Err(PyValueError::new_err("no flow is called so"));
             }
         }
         let replay = recording.map(|content| replay(scenario, content));

@@ -20,6 +20,7 @@ use crate::link::Link;
 use crate::metrics::Recorder;
 use crate::metrics::life::Life;
 use crate::metrics::table::Table;
+use crate::metrics::tcp_info::TcpInfos;
 use crate::notice::Notice;
 use crate::packet::{Packet, Side};
 use crate::rng::Rng;
@@ -270,7 +271,7 @@ impl Simulation {
     pub fn left_out(&self) -> u64 {
         let traces = self.qlog.as_ref().map_or(0, Qlog::left_out);
         let infos = self.world.recorder.tcp_infos();
-        traces as u64 + infos.map_or(0, |infos| infos.left_out())
+        traces as u64 + infos.map_or(0, TcpInfos::left_out)
     }
 
     /// The time of the latest event.

@@ -1,5 +1,6 @@
 //! What a connection tells whoever listens to its sending half: events, and counts by the names of
-//! Linux's `tcp_info`. A connection that nobody listens to has no [`Observed`].
+//! Linux's `tcp_info`. A connection that nobody listens to has no [`Observed`], so that what happens
+//! at each packet is kept out of its way.
 
 use super::scoreboard::{Counts, Loss};
 use super::sender::{Sender, Transmit};
@@ -68,6 +69,8 @@ impl Observed {
     }
 
     /// A segment is sent, in a packet of `size` bytes.
+    #[cold]
+    #[inline(never)]
     pub(super) fn sent(&mut self, transmit: &Transmit, size: u16, cx: &mut Context<'_>) {
         let &Transmit {
             seq,
@@ -93,6 +96,8 @@ impl Observed {
     }
 
     /// A packet has arrived.
+    #[cold]
+    #[inline(never)]
     pub(super) fn received(&self, packet: &Packet, cx: &mut Context<'_>) {
         let ack = AckView {
             next: packet.ack,
@@ -105,6 +110,8 @@ impl Observed {
     }
 
     /// Something may have changed in the sending half, which `limit` holds back from now on.
+    #[cold]
+    #[inline(never)]
     pub(super) fn look(
         &mut self,
         half: &mut Sender,
