@@ -1,6 +1,6 @@
 //! What a connection tells whoever listens to its sending half: events, and counts by the names of
-//! Linux's `tcp_info`. A connection that nobody listens to has no [`Observed`], so that what happens
-//! at each packet is kept out of its way.
+//! Linux's `tcp_info`. A connection that nobody listens to has no [`Observed`], and nothing here is
+//! inlined into what happens at each packet.
 
 use super::scoreboard::{Counts, Loss};
 use super::sender::{Sender, Transmit};

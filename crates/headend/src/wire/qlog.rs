@@ -172,8 +172,8 @@ impl Trace {
         let (title, flow) = (quoted(&name), quoted(flow));
         let text = format!(
             "\u{1e}{{\"qlog_version\":\"0.3\",\"qlog_format\":\"JSON-SEQ\",\"title\":{title},\
-             \"description\":\"TCP as headend {} simulates it: each transmission of a segment has a \
-             packet number of its own\",\"trace\":{{\"title\":{title},\"common_fields\":{{\
+             \"description\":\"TCP as headend {} simulates it: each transmission of a segment has \
+             a packet number of its own\",\"trace\":{{\"title\":{title},\"common_fields\":{{\
              \"protocol_type\":[\"TCP\"],\"time_format\":\"relative\",\"reference_time\":0,\
              \"flow\":{flow},\"connection\":{}}},\"vantage_point\":{{\"name\":\"{place}\",\
              \"type\":\"{end}\"}}}}}}\n",
