@@ -247,7 +247,7 @@ impl State {
     }
 }
 
-fn to_dict<'py>(py: Python<'py>, pieces: Vec<(String, Vec<u8>)>) -> PyResult<Bound<'py, PyDict>> {
+fn to_dict(py: Python<'_>, pieces: Vec<(String, Vec<u8>)>) -> PyResult<Bound<'_, PyDict>> {
     let all = PyDict::new(py);
     for (name, bytes) in pieces {
         all.set_item(name, PyBytes::new(py, &bytes))?;
