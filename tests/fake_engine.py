@@ -108,6 +108,7 @@ class Run:
         seed: int | None = None,
         follow: tuple[str, int] | None = None,
         recording: bytes | None = None,
+        observe: tuple[str, list[str]] | None = None,
     ) -> None:
         self.scenario, self.now, self.follow = scenario, 0, follow
         self.recording = recording and json.loads(recording)

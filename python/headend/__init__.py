@@ -15,7 +15,9 @@
   ``Result``.
 - ``load("results/NAME")`` reads any of these back.
 - ``find("webrtc")`` looks up what headend calls something, and how to write it.
-- ``export_tables("results/NAME", "tables")`` writes the tables of results as CSV.
+- ``export_tables("results/NAME", "tables")`` writes the tables of results as CSV,
+  ``export_qlog("results/NAME", "qlog")`` and ``export_tcp_info("results/NAME", "tables")`` what the
+  TCP senders of a run did.
 - ``verify("results/NAME")`` says which files of results are not what was written.
 - ``ControlLaw`` and ``CongestionControl`` are the classes of which control laws and congestion
   controls of one's own are made; ``Duration``, ``Size``, ``Rate`` and ``Probability`` are what
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from headend.evaluation.experiment import evaluate
     from headend.evaluation.result import Evaluation
     from headend.loading.loading import load
+    from headend.loading.senders import export_qlog, export_tcp_info
     from headend.loading.tables import export_tables
     from headend.recommendation.experiment import recommend
     from headend.recommendation.result import Recommendation
@@ -77,7 +80,9 @@ __all__ = [
     "cbrt",
     "compare",
     "evaluate",
+    "export_qlog",
     "export_tables",
+    "export_tcp_info",
     "find",
     "find_capacity",
     "load",
@@ -107,7 +112,9 @@ _HOMES = {
     "cbrt": "headend._engine",
     "compare": "headend.running.experiment",
     "evaluate": "headend.evaluation.experiment",
+    "export_qlog": "headend.loading.senders",
     "export_tables": "headend.loading.tables",
+    "export_tcp_info": "headend.loading.senders",
     "find": "headend.study.locating",
     "find_capacity": "headend.capacity.experiment",
     "load": "headend.loading.loading",

@@ -312,13 +312,15 @@ class Run:
     engine_version: ClassVar[str]
     # `recording`: real hosts send again what it holds, in virtual time; a ValueError says why that
     # cannot be. `follow`: a flow and a time in ns; the life of its first packet from then on
-    # becomes the table `steps`.
+    # becomes the table `steps`. `observe`: "qlog" or "tcp_info", and flows; what happens at their
+    # senders is for `take_qlog`, or becomes the table `tcp_info`.
     def __new__(
         cls,
         scenario: Scenario,
         seed: int | None = None,
         follow: tuple[str, int] | None = None,
         recording: bytes | None = None,
+        observe: tuple[str, Sequence[str]] | None = None,
     ) -> Run: ...
     # Raises what interrupts code of the user's own during a call; the run goes no further then.
     def advance(self, wall_seconds: float) -> tuple[int, bool]: ...
@@ -327,6 +329,10 @@ class Run:
     def now(self) -> int: ...
     # What was captured since the last call, of a pcapng file for each point.
     def take_capture(self) -> dict[str, bytes]: ...
+    # What was written as qlog since the last call, of a JSON text sequence for each trace.
+    def take_qlog(self) -> dict[str, bytes]: ...
+    # Ends of connections without a trace, and rows of `tcp_info` that there was no room for.
+    def left_out(self) -> int: ...
     # In a replay: how the frames have ended so far, as JSON: "entered", "delivered", "discarded",
     # "marked", "strays" and the "digest" of all ends.
     def frames(self) -> str | None: ...

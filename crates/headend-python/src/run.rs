@@ -115,12 +115,13 @@ impl Run {
     const ENGINE_VERSION: &'static str = env!("CARGO_PKG_VERSION");
 
     #[new]
-    #[pyo3(signature = (scenario, seed = None, follow = None, recording = None))]
+    #[pyo3(signature = (scenario, seed = None, follow = None, recording = None, observe = None))]
     fn new(
         scenario: &Scenario,
         seed: Option<u64>,
         follow: Option<(String, u64)>,
         recording: Option<&[u8]>,
+        observe: Option<(String, Vec<String>)>,
     ) -> PyResult<Self> {
         let seed = seed.unwrap_or(scenario.0.raw().seed);
         let mut simulation = catch_panic(|| scenario.0.build(seed))?;
@@ -133,6 +134,17 @@ impl Run {
             return Err(PyValueError::new_err(format!(
                 "no flow is called \"{flow}\""
             )));
+        }
+        if let Some((what, flows)) = observe {
+            let flows = flows.iter().map(String::as_str);
+            let is_known = match what.as_str() {
+                "qlog" => simulation.write_qlog(flows),
+                "tcp_info" => simulation.keep_tcp_info(flows),
+                _ => return Err(PyValueError::new_err("expected \"qlog\" or \"tcp_info\"")),
+            };
+            if !is_known {
+                return Err(PyValueError::new_err("no flow is called so"));
+            }
         }
         let replay = recording.map(|content| replay(scenario, content));
         Ok(Self(Mutex::new(State {
@@ -180,11 +192,26 @@ impl Run {
         let mut simulation = state.take()?;
         let pieces = simulation.take_capture();
         state.simulation = Some(simulation);
-        let all = PyDict::new(py);
-        for (point, bytes) in pieces {
-            all.set_item(point, PyBytes::new(py, &bytes))?;
-        }
-        Ok(all)
+        to_dict(py, pieces)
+    }
+
+    /// What was written as qlog since the last call, by trace, to be appended to the earlier
+    /// pieces. Empty if nothing is written.
+    fn take_qlog<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut state = self.state();
+        let mut simulation = state.take()?;
+        let pieces = simulation.take_qlog();
+        state.simulation = Some(simulation);
+        to_dict(py, pieces)
+    }
+
+    /// Ends of connections without a trace, and rows of `tcp_info` that there was no room for.
+    fn left_out(&self) -> PyResult<u64> {
+        let mut state = self.state();
+        let simulation = state.take()?;
+        let left_out = simulation.left_out();
+        state.simulation = Some(simulation);
+        Ok(left_out)
     }
 
     /// How the frames of real hosts have ended so far, as JSON: counts, and the digest of all.
@@ -234,6 +261,14 @@ impl State {
             .take()
             .ok_or_else(|| RunError::new_err("this run has failed before"))
     }
+}
+
+fn to_dict(py: Python<'_>, pieces: Vec<(String, Vec<u8>)>) -> PyResult<Bound<'_, PyDict>> {
+    let all = PyDict::new(py);
+    for (name, bytes) in pieces {
+        all.set_item(name, PyBytes::new(py, &bytes))?;
+    }
+    Ok(all)
 }
 
 /// The number of captured bytes after which `advance` returns, so that they are taken.

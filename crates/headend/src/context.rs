@@ -20,7 +20,7 @@ use crate::packet::frames::Frames;
 use crate::packet::sack::{SackBlocks, SackPool};
 use crate::packet::{Ecn, Fields, Flags, FrameId, Packet, SackId, Side};
 use crate::time::Instant;
-use crate::trace::{DropReason, QueueId};
+use crate::trace::{DropReason, QueueId, SenderEvent, SenderView};
 use crate::units::Rate;
 use crate::wire::real::{ecn, set_dscp, set_ecn};
 
@@ -399,6 +399,16 @@ impl<'a> Context<'a> {
     /// Stores SACK blocks for a packet to carry.
     pub fn store_sack(&mut self, blocks: SackBlocks) -> SackId {
         self.world.sacks.store(blocks)
+    }
+
+    /// Tells listeners of an event of the sending half that is called.
+    pub(crate) fn tell(&mut self, sender: SenderView, event: SenderEvent) {
+        self.world.recorder.tell(self.now, sender, event);
+    }
+
+    /// The SACK blocks a packet carries, to be kept.
+    pub(crate) fn sack_blocks(&self, packet: &Packet) -> SackBlocks {
+        (packet.sack).map_or_else(SackBlocks::default, |id| *self.world.sacks.blocks(id))
     }
 
     /// The SACK blocks a packet carries.

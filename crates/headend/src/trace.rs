@@ -2,8 +2,10 @@
 //! record.
 
 use crate::flow::{FlowId, GroupId};
+use crate::packet::sack::SackBlocks;
 use crate::packet::{Ecn, Fields, FrameId, Side};
 use crate::time::{Duration, Instant};
+use crate::units::Rate;
 
 /// The identifier of a link's queue, numbered in the order in which the scenario builds them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -303,6 +305,105 @@ pub enum AirFrame {
     Ack,
 }
 
+/// One end of a connection, in the events of its sending half.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SenderView {
+    /// The group of the connection's flow.
+    pub group: GroupId,
+    /// The number of the connection within its group.
+    pub ordinal: u32,
+    /// The side of the end.
+    pub side: Side,
+    /// Whether this end opened the connection.
+    pub is_client: bool,
+}
+
+/// A segment with data, or a FIN, as its sender sends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SegmentView {
+    /// The first sequence number.
+    pub seq: u64,
+    /// The payload in bytes. A FIN has none, and takes one sequence number.
+    pub payload: u16,
+    /// Whether it is the FIN.
+    pub is_fin: bool,
+    /// Whether it was sent before.
+    pub is_again: bool,
+    /// The size in IP bytes.
+    pub size: u16,
+}
+
+/// A packet that arrives at one end of a connection: an acknowledgement, with data or without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AckView {
+    /// The number of the next byte that the other end expects.
+    pub next: u64,
+    /// The SACK blocks.
+    pub blocks: SackBlocks,
+    /// The first sequence number of the packet.
+    pub seq: u64,
+    /// The payload in bytes.
+    pub payload: u16,
+    /// The size in IP bytes.
+    pub size: u16,
+}
+
+/// What made a sender deem a segment lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LossTrigger {
+    /// Enough was acknowledged above it (RFC 6675 §4, RFC 5681 §3.2).
+    ReorderingThreshold,
+    /// A segment sent after it has arrived, and enough time has passed (RFC 8985 §6.2).
+    TimeThreshold,
+    /// The retransmission timer has expired (RFC 5681 §3.1).
+    Timeout,
+}
+
+/// The state of a sending half.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SenderState {
+    /// The congestion window; in fast recovery that of proportional rate reduction.
+    pub cwnd_bytes: u64,
+    /// The slow-start threshold, once there is one.
+    pub ssthresh_bytes: Option<u64>,
+    /// The smoothed RTT, once there is one; its variation is 0 until then.
+    pub srtt: Option<Duration>,
+    /// The variation of the RTT.
+    pub rttvar: Duration,
+    /// The smallest RTT so far.
+    pub min_rtt: Option<Duration>,
+    /// The latest RTT that went into the smoothed one.
+    pub latest_rtt: Option<Duration>,
+    /// Bytes in flight as the sender counts them.
+    pub in_flight_bytes: u64,
+    /// The pacing rate in bits of payload, if segments are paced.
+    pub pacing_rate: Option<Rate>,
+    /// `recovery`, `application_limited`, a phase by the name that the congestion control gives it,
+    /// `slow_start` or `congestion_avoidance`.
+    pub congestion: &'static str,
+}
+
+/// What happens in the sending half of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SenderEvent {
+    /// A packet of the open connection has arrived. What it acknowledges is taken in next.
+    Acknowledged(AckView),
+    /// The state has changed.
+    Changed(SenderState),
+    /// A segment is deemed lost.
+    Lost {
+        /// The first sequence number of the segment.
+        seq: u64,
+        /// Whether only its earlier transmissions are meant: it was sent again before it was deemed
+        /// lost.
+        is_repaired: bool,
+        /// The reason.
+        trigger: LossTrigger,
+    },
+    /// A segment is sent.
+    Sent(SegmentView),
+}
+
 /// An event of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TraceEvent {
@@ -427,6 +528,13 @@ pub enum TraceEvent {
         /// When the request is sent.
         sent: Instant,
     },
+    /// Something happened in the sending half of a connection.
+    Sender {
+        /// The end of the connection.
+        sender: SenderView,
+        /// What happened.
+        event: SenderEvent,
+    },
     /// A host sent a packet.
     Sent {
         /// The packet.
@@ -472,6 +580,8 @@ impl TraceKinds {
     pub const BACKED_OFF: Self = Self(1 << 12);
     /// [`TraceEvent::Loaded`].
     pub const LOADED: Self = Self(1 << 13);
+    /// [`TraceEvent::Sender`].
+    pub const SENDER: Self = Self(1 << 14);
 
     /// The kind of `event`.
     pub const fn of(event: &TraceEvent) -> Self {
@@ -489,6 +599,7 @@ impl TraceKinds {
             TraceEvent::Loaded { .. } => Self::LOADED,
             TraceEvent::Marked { .. } => Self::MARKED,
             TraceEvent::Requested { .. } => Self::REQUESTED,
+            TraceEvent::Sender { .. } => Self::SENDER,
             TraceEvent::Sent { .. } => Self::SENT,
         }
     }
@@ -496,6 +607,12 @@ impl TraceKinds {
     /// Whether the two sets have a kind in common.
     pub const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
+    }
+
+    /// The kinds that are in this set and not in the other.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// The kinds that are in either set.

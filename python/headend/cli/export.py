@@ -1,17 +1,33 @@
-"""``headend export``: result tables as CSV or JSON lines."""
+"""``headend export``: result tables as CSV or JSON lines, and what TCP senders did."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import click
+from click.exceptions import Exit
 
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_folders
-from headend.cli.options import RESULTS_HINT, json_option, read_path
+from headend.cli.options import (
+    RESULTS_HINT,
+    allow_option,
+    find_typed,
+    json_option,
+    memory_option,
+    read_path,
+)
 from headend.cli.reading import reads_results
-from headend.cli.terminal import make_output, print_json, write_line
+from headend.cli.terminal import ExitCode, make_output, print_json, show_progress, write_line
+from headend.errors import InputError
 from headend.results.folder import refuse_link
+from headend.text.wording import write_count
+
+#: What results are written as, and the folder of the results that it goes to by default.
+FORMATS = {"csv": "tables", "jsonl": "tables", "qlog": "qlog", "tcp_info": "tables"}
+
+#: Formats for which the run is simulated again.
+OBSERVED = ("qlog", "tcp_info")
 
 
 @click.command("export", cls=Command)
@@ -24,16 +40,32 @@ from headend.results.folder import refuse_link
     shell_complete=complete_folders,
 )
 @click.option(
+    "--format",
+    "form",
+    metavar="FORMAT",
+    help="csv (the default) or jsonl: the tables, as CSV or as JSON lines. qlog: what each TCP"
+    " sender of a run did, event by event, for qvis. tcp_info: what ss -ti would say of each TCP"
+    " sender of a run at the end of each interval, as CSV.",
+    type=click.Choice(list(FORMATS)),
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="Write to this folder. By default to the folder tables in the results folder, or qlog.",
+    type=read_path,
+    shell_complete=complete_folders,
+)
+@click.option(
     "--csv",
     metavar="DIR",
-    help="Write CSV files to this folder. By default to the folder tables in the results folder.",
+    help="Short for --format csv --out DIR.",
     type=read_path,
     shell_complete=complete_folders,
 )
 @click.option(
     "--jsonl",
     metavar="DIR",
-    help="Write JSON lines to this folder, in place of CSV or, with --csv, beside it.",
+    help="Short for --format jsonl --out DIR. With --csv, both are written.",
     type=read_path,
     shell_complete=complete_folders,
 )
@@ -44,36 +76,118 @@ from headend.results.folder import refuse_link
     help="Write only this table, such as flows; can be given several times.",
     multiple=True,
 )
+@click.option(
+    "--flow",
+    "flows",
+    metavar="NAME",
+    help="For qlog and tcp_info: write only the connections of this flow; can be given several"
+    " times. By default those of all flows that use TCP.",
+    multiple=True,
+)
 @click.option("--force", help="Replace existing files.", is_flag=True)
+@allow_option
+@memory_option
 @json_option
 @reads_results("folder")
 def export(
     folder: Path,
+    form: str | None,
+    out: Path | None,
     csv: Path | None,
     jsonl: Path | None,
     tables: tuple[str, ...],
+    flows: tuple[str, ...],
     force: bool,
+    allow_files: tuple[Path, ...],
+    memory: str | None,
     as_json: bool,
 ) -> None:
-    """Write the tables of results as CSV or JSON lines, one file per table, in full precision.
+    """Write the tables of results as CSV or JSON lines, or what the TCP senders of a run did.
 
-    The tables of a comparison hold the rows of all its runs, with the columns label and seed in
-    front. Its table figures has the means over seeds, with intervals and with differences to the
-    first choice of each tier.
+    Tables have one file each, in full precision. The tables of a comparison hold the rows of all
+    its runs, with the columns label and seed in front. Its table figures has the means over seeds,
+    with intervals and with differences to the first choice of each tier.
+
+    For qlog and tcp_info the run is simulated again from its results, and refused where its tables
+    are not the same ones. Each end of a connection that sends data has a qlog of its own.
     """
-    from headend.loading.tables import export_tables
-
+    _check(form)
+    if form in OBSERVED:
+        target = out or _choose_target(folder, form)
+        _export_senders(
+            folder, form, target, list(flows) or None, force, allow_files, memory, as_json
+        )
+        return
     targets = {kind: path for kind, path in (("csv", csv), ("jsonl", jsonl)) if path}
     if not targets:
-        targets["csv"] = folder / "tables"
-        refuse_link(targets["csv"])
+        targets[form or "csv"] = out or _choose_target(folder, form or "csv")
+    _export_tables(folder, targets, list(tables) or None, force, as_json)
+
+
+def _check(form: str | None) -> None:
+    """Refuse options that have no effect beside each other."""
+    if (typed := find_typed(["csv", "jsonl"])) and (other := find_typed(["form", "out"])):
+        raise InputError(f"{typed}: names a format and a folder already; leave out {other}")
+    if form in OBSERVED:
+        if find_typed(["tables"]):
+            raise InputError(f"--table: has no effect with --format {form}, which writes no table")
+    elif typed := find_typed(["flows", "allow_files", "memory"]):
+        raise InputError(
+            f"{typed}: has no effect on tables; --format qlog and --format tcp_info simulate the"
+            " run again"
+        )
+
+
+def _choose_target(folder: Path, form: str) -> Path:
+    target = folder / FORMATS[form]
+    refuse_link(target)
+    return target
+
+
+def _export_tables(
+    folder: Path, targets: dict[str, Path], tables: list[str] | None, force: bool, as_json: bool
+) -> None:
+    from headend.loading.tables import export_tables
+
     written = {
-        kind: export_tables(folder, target, kind=kind, tables=list(tables) or None, force=force)
+        kind: export_tables(folder, target, kind=kind, tables=tables, force=force)
         for kind, target in targets.items()
     }
     if as_json:
         print_json({"tables": [str(path) for paths in written.values() for path in paths]})
         return
     for kind, paths in written.items():
-        count = "1 table" if len(paths) == 1 else f"{len(paths)} tables"
-        make_output().print(write_line(f"{count} in {targets[kind]}"), soft_wrap=True)
+        _say(f"{write_count(len(paths), 'table')} in {targets[kind]}")
+
+
+def _export_senders(
+    folder: Path,
+    form: str,
+    target: Path,
+    flows: list[str] | None,
+    force: bool,
+    allow_files: tuple[Path, ...],
+    memory: str | None,
+    as_json: bool,
+) -> None:
+    from headend.loading.senders import plan_senders
+    from headend.running.execution import stop_on_interrupt
+
+    senders = plan_senders(folder, flows, allow_files=allow_files, memory=memory)
+    with (
+        stop_on_interrupt() as stop,
+        show_progress([senders.label], senders.duration_ns, hidden=as_json) as bars,
+    ):
+        paths = senders.write(form, target, force=force, on_progress=bars[senders.label], stop=stop)
+    if stop.is_set():
+        raise Exit(ExitCode.INTERRUPTED)
+    if as_json:
+        print_json({"traces" if form == "qlog" else "tables": [str(path) for path in paths]})
+    elif form == "qlog":
+        _say(f"{write_count(len(paths), 'trace')} in {target}; qvis draws them")
+    else:
+        _say(f"{write_count(len(paths), 'table')} in {target}")
+
+
+def _say(text: str) -> None:
+    make_output().print(write_line(text), soft_wrap=True)

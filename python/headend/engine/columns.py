@@ -281,15 +281,7 @@ def build_frame(name: str, columns: Mapping[str, list[str] | tuple[str, bytes]])
     types = (TABLES | OPTIONAL_TABLES)[name]
     if not columns:
         return pl.DataFrame(schema=types)
-    frame = pl.DataFrame(
-        [
-            pl.Series(name, column, dtype=pl.String)
-            if isinstance(column, list)
-            # The engine's numbers, by the type codes of Python's arrays.
-            else pl.Series(name, array(*column), dtype=pl.Float64 if column[0] == "d" else pl.Int64)
-            for name, column in columns.items()
-        ]
-    )
+    frame = build_plain_frame(columns)
     # A cast costs as much as a query even where there is nothing to cast, and of most tables there
     # is nothing.
     other = {
@@ -298,3 +290,18 @@ def build_frame(name: str, columns: Mapping[str, list[str] | tuple[str, bytes]])
         if name in types and kind.to_python() is not types[name]
     }
     return frame.cast(other) if other else frame  # type: ignore[arg-type]
+
+
+def build_plain_frame(columns: Mapping[str, list[str] | tuple[str, bytes]]) -> pl.DataFrame:
+    """Make a frame of the engine's columns, with the types that they have there."""
+    import polars as pl
+
+    return pl.DataFrame(
+        [
+            pl.Series(name, column, dtype=pl.String)
+            if isinstance(column, list)
+            # The engine's numbers, by the type codes of Python's arrays.
+            else pl.Series(name, array(*column), dtype=pl.Float64 if column[0] == "d" else pl.Int64)
+            for name, column in columns.items()
+        ]
+    )

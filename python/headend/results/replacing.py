@@ -17,6 +17,7 @@ PAGE = "report.html"
 WRITTEN_LATER = {
     "figures": (".svg", ".pdf", ".png"),
     "tables": (".csv", ".jsonl"),
+    "qlog": (".sqlog",),
 }
 
 #: Names that an error lists at most.

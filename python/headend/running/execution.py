@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,6 +43,8 @@ class Execution:
     failure: str | None = None
     #: How the frames of a recording ended, as JSON; None where there was no recording.
     frames: str | None = None
+    #: Ends of connections, or rows, that the observation of senders had no room for.
+    left_out: int = 0
 
 
 def execute(
@@ -53,6 +55,8 @@ def execute(
     on_progress: Progress | None = None,
     stop: threading.Event | None = None,
     recording: bytes | None = None,
+    observe: tuple[str, Sequence[str]] | None = None,
+    on_qlog: Callable[[Mapping[str, bytes]], None] | None = None,
 ) -> Execution:
     """Run a scenario to its end, or until ``stop`` is set.
 
@@ -66,11 +70,16 @@ def execute(
         Setting it ends the run early; what was measured so far is given, with ``finished`` False.
     recording
         The arrivals of real hosts, as an emulation recorded them.
+    observe
+        ``qlog`` or ``tcp_info``, and the flows whose senders are observed: the traces are passed
+        on, or become the table ``tcp_info``.
+    on_qlog
+        Called with a piece of each trace, by the trace's name, to be appended to earlier ones.
     """
     from headend._engine import Run
 
     started = time.monotonic()
-    run = Run(scenario, seed, follow, recording)
+    run = Run(scenario, seed, follow, recording, observe)
     simulated_ns, finished = 0, False
     capture = None
     if pieces := run.take_capture():
@@ -87,6 +96,8 @@ def execute(
             break
         if capture:
             capture.append(run.take_capture())
+        if on_qlog:
+            on_qlog(run.take_qlog())
         if on_progress:
             on_progress(simulated_ns)
     frames = None if recording is None else run.frames()
@@ -100,6 +111,7 @@ def execute(
         engine_version=run.engine_version,
         capture=capture,
         frames=frames,
+        left_out=run.left_out() if observe else 0,
     )
 
 

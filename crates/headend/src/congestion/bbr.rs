@@ -498,6 +498,15 @@ impl CongestionControl for Bbr {
         self.cwnd
     }
 
+    fn phase(&self) -> Option<&'static str> {
+        Some(match self.state {
+            State::Drain => "drain",
+            State::ProbeBandwidth { .. } => "probe_bw",
+            State::ProbeRtt { .. } => "probe_rtt",
+            State::Startup => "startup",
+        })
+    }
+
     fn pacing_rate(&self) -> Option<Rate> {
         Some(Rate((self.pacing_rate * 8.0) as u64))
     }

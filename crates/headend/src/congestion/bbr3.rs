@@ -892,6 +892,18 @@ impl CongestionControl for Bbr3 {
         self.cwnd
     }
 
+    fn phase(&self) -> Option<&'static str> {
+        Some(match self.state {
+            State::Cruise => "probe_bw_cruise",
+            State::Down => "probe_bw_down",
+            State::Drain => "drain",
+            State::ProbeRtt => "probe_rtt",
+            State::Refill => "probe_bw_refill",
+            State::Startup => "startup",
+            State::Up => "probe_bw_up",
+        })
+    }
+
     fn pacing_rate(&self) -> Option<Rate> {
         Some(Rate((self.pacing_rate * 8.0) as u64))
     }

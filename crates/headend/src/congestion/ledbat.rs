@@ -155,6 +155,14 @@ impl CongestionControl for Ledbat {
     fn cwnd(&self) -> u64 {
         self.cwnd as u64
     }
+
+    fn phase(&self) -> Option<&'static str> {
+        Some(if self.slow_start.is_some() {
+            "slow_start"
+        } else {
+            "congestion_avoidance"
+        })
+    }
 }
 
 #[cfg(test)]

@@ -219,6 +219,11 @@ pub trait CongestionControl: Debug + Send {
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
+    /// The name of the phase that the control is in, as its specification has it; `None` for a
+    /// control whose phase, slow start or congestion avoidance, follows from [`Self::ssthresh`].
+    fn phase(&self) -> Option<&'static str> {
+        None
+    }
     /// Bytes that may be sent back to back at this pacing rate, as with segmentation offload. Below
     /// two segments, each segment is paced separately.
     fn send_quantum(&self) -> u64 {

@@ -17,6 +17,7 @@ pub use crate::notice::{News, Notice};
 use crate::context::Context;
 use crate::flow::FlowId;
 use crate::metrics::sample::ConnectionSample;
+use crate::metrics::tcp_info::TcpInfo;
 use crate::packet::Packet;
 use crate::time::Instant;
 
@@ -41,6 +42,12 @@ pub trait Endpoint: Debug + Send {
     }
     /// State of the connection for the time series; `None` if the endpoint is no connection.
     fn sample(&self) -> Option<ConnectionSample> {
+        None
+    }
+    /// What Linux's `tcp_info` would say at `now`; `None` if the endpoint sends no stream, or if
+    /// nobody asked for it before its connection was opened.
+    fn tcp_info(&self, now: Instant) -> Option<TcpInfo> {
+        let _ = now;
         None
     }
 }

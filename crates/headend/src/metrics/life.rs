@@ -22,7 +22,7 @@ use super::table::{FLOAT, INTEGER, TEXT, Table};
 use crate::flow::GroupId;
 use crate::packet::Side;
 use crate::time::Instant;
-use crate::trace::{AirFrame, PacketView, QueueId, Sink, TraceEvent};
+use crate::trace::{AirFrame, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
 
 /// Steps of a wait that are kept at its beginning, and as many at its end. A long wait repeats
 /// itself, so those between are forgotten.
@@ -121,6 +121,9 @@ impl Life {
 }
 
 impl Sink for Life {
+    fn interest(&self) -> TraceKinds {
+        TraceKinds::ALL.without(TraceKinds::SENDER)
+    }
     fn record(&mut self, at: Instant, event: &TraceEvent) {
         self.state().record(at, event);
     }
@@ -405,6 +408,7 @@ impl Row {
                 opportunity,
                 ..Self::new("requested", Some(queue), sent)
             },
+            TraceEvent::Sender { .. } => unreachable!("no part of a packet's life"),
             TraceEvent::Sent { packet } => Self::of_packet("sent", None, at, &packet),
         }
     }

@@ -15,6 +15,7 @@ pub mod recorder;
 pub mod sample;
 pub mod send_limit;
 pub mod table;
+pub mod tcp_info;
 pub mod tins;
 pub mod utilisation;
 pub mod voice;

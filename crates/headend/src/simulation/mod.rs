@@ -20,6 +20,7 @@ use crate::link::Link;
 use crate::metrics::Recorder;
 use crate::metrics::life::Life;
 use crate::metrics::table::Table;
+use crate::metrics::tcp_info::TcpInfos;
 use crate::notice::Notice;
 use crate::packet::{Packet, Side};
 use crate::rng::Rng;
@@ -27,6 +28,7 @@ use crate::time::{Duration, Instant};
 use crate::trace::{QueueId, Sink, TraceKinds};
 use crate::traffic::{self, AppContext, AppEvent, Application, Endpoints, GroupSetup};
 use crate::wire::capture::Capture;
+use crate::wire::qlog::Qlog;
 
 /// Connections of a group whose state goes into the series, at most.
 const SAMPLED_CONNECTIONS: u32 = 8;
@@ -90,6 +92,7 @@ pub struct Simulation {
     router: Option<(AppId, usize)>,
     arrivals: Vec<Arrival>,
     life: Option<Life>,
+    qlog: Option<Qlog>,
     failure: Option<String>,
 }
 
@@ -161,6 +164,7 @@ impl Simulation {
             router: parts.router,
             arrivals: Vec::new(),
             life: None,
+            qlog: None,
             failure: None,
         };
         // Of a run before this one.
@@ -184,10 +188,11 @@ impl Simulation {
         self.world.recorder.set_capture(capture);
     }
 
-    /// Bytes that were captured since what was captured was last taken.
+    /// Bytes that were captured, or written as qlog, since that was last taken.
     pub fn captured(&mut self) -> usize {
         let capture = self.world.recorder.capture();
-        capture.map_or(0, |capture| capture.bytes())
+        let captured = capture.map_or(0, |capture| capture.bytes());
+        captured + self.qlog.as_ref().map_or(0, Qlog::bytes)
     }
 
     /// What was captured since the last call, by capture point, to be appended to what earlier
@@ -226,6 +231,47 @@ impl Simulation {
         self.add_sink(Box::new(life.clone()));
         self.life = Some(life);
         true
+    }
+
+    /// Writes what happens at the sending ends of the TCP connections of `flows` as qlog, before
+    /// the run begins. [`Self::take_qlog`] gives the traces. False if there is no such flow.
+    pub fn write_qlog<'a>(&mut self, flows: impl IntoIterator<Item = &'a str>) -> bool {
+        let named = flows.into_iter().map(|name| {
+            let (group, _) = self.world.recorder.find_group(name)?;
+            Some((group, name.to_owned()))
+        });
+        let Some(named) = named.collect() else {
+            return false;
+        };
+        let qlog = Qlog::of(named);
+        self.add_sink(Box::new(qlog.clone()));
+        self.qlog = Some(qlog);
+        true
+    }
+
+    /// What was written as qlog since the last call, by the name of its trace, to be appended to
+    /// what earlier calls returned. Empty if nothing is written.
+    pub fn take_qlog(&mut self) -> Vec<(String, Vec<u8>)> {
+        self.qlog.as_ref().map(Qlog::take).unwrap_or_default()
+    }
+
+    /// Keeps what Linux's `tcp_info` would say of the senders of `flows` at the end of each
+    /// interval in a table `tcp_info`, before the run begins. False if there is no such flow.
+    pub fn keep_tcp_info<'a>(&mut self, flows: impl IntoIterator<Item = &'a str>) -> bool {
+        let recorder = &mut self.world.recorder;
+        let groups = flows.into_iter().map(|name| recorder.find_group(name));
+        let Some(groups) = groups.collect::<Option<Vec<_>>>() else {
+            return false;
+        };
+        recorder.keep_tcp_infos(groups.into_iter().map(|(group, _)| group));
+        true
+    }
+
+    /// Ends of connections without a trace, and rows of `tcp_info` that there was no room for.
+    pub fn left_out(&self) -> u64 {
+        let traces = self.qlog.as_ref().map_or(0, Qlog::left_out);
+        let infos = self.world.recorder.tcp_infos();
+        traces as u64 + infos.map_or(0, TcpInfos::left_out)
     }
 
     /// The time of the latest event.
@@ -298,6 +344,8 @@ impl Simulation {
                 life.table(|queue| recorder.queue_name(queue).to_owned()),
             ));
         }
+        let infos = self.world.recorder.tcp_infos();
+        tables.extend(infos.map(|infos| ("tcp_info", infos.table().clone())));
         tables
     }
 
@@ -453,6 +501,21 @@ impl Simulation {
             }
             for sample in endpoints.iter().filter_map(|endpoint| endpoint.sample()) {
                 recorder.connection_row(self.now, (group, ordinal), sample);
+            }
+        }
+        if self.world.recorder.tcp_infos().is_some() {
+            self.sample_tcp_infos();
+        }
+    }
+
+    fn sample_tcp_infos(&mut self) {
+        let (recorder, flows) = (&mut self.world.recorder, &self.world.flows);
+        for (slot, endpoints) in (0..).zip(&self.endpoints) {
+            let FlowHeader { group, ordinal, .. } = *flows.header(FlowId(slot));
+            for (side, endpoint) in Side::BOTH.into_iter().zip(endpoints) {
+                if let Some(info) = endpoint.tcp_info(self.now) {
+                    recorder.tcp_info_row(self.now, (group, ordinal), side, &info);
+                }
             }
         }
     }

@@ -37,6 +37,8 @@ pub(super) struct FeedbackReader {
     /// Accurate ECN: marked packets so far, as far as the three bits say (RFC 9768 §3.2.1:
     /// `s.cep`).
     marked: u8,
+    /// Accurate ECN: the same without the bits' limit.
+    reported: u64,
     /// The next new segment says CWR.
     cwr_due: bool,
 }
@@ -47,6 +49,7 @@ impl FeedbackReader {
         Self {
             mode: EcnMode::Off,
             marked: INITIAL_MARKED,
+            reported: 0,
             cwr_due: false,
         }
     }
@@ -78,7 +81,13 @@ impl FeedbackReader {
         } else {
             packets - (packets - newly) % 8
         };
+        self.reported += newly;
         Some((newly * mss).min(acked))
+    }
+
+    /// Packets reported as marked so far. `None` without Accurate ECN, which alone counts them.
+    pub(super) fn reported(&self) -> Option<u64> {
+        (self.mode == EcnMode::Accurate).then_some(self.reported)
     }
 
     /// RFC 3168 §6.1.2: the window was reduced because of a mark, which the next new segment says.

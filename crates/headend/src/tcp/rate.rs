@@ -43,6 +43,8 @@ pub(super) struct RateSampler {
     /// delivered.
     round_ends_at: u64,
     round: u64,
+    /// The latest sample, and whether the application limited it.
+    latest: Option<(DeliverySample, bool)>,
 }
 
 impl RateSampler {
@@ -92,10 +94,25 @@ impl RateSampler {
         // The draft's §4.1.2.1: acknowledgements that arrive in a bunch make an interval shorter
         // than the smallest round trip.
         let too_short = min_rtt.is_some_and(|min| interval < min.as_nanos()) || interval == 0;
-        (!too_short).then(|| DeliverySample {
+        let sample = (!too_short).then(|| DeliverySample {
             bytes: self.delivered - stamp.delivered,
             interval: Duration::from_nanos(interval),
-        })
+        });
+        if let Some(sample) = sample {
+            self.latest = Some((sample, stamp.app_limited));
+        }
+        sample
+    }
+
+    /// The latest sample, and whether the application limited it.
+    pub(super) fn latest(&self) -> Option<(DeliverySample, bool)> {
+        self.latest
+    }
+
+    /// Whether the application has not had enough to send, until what is in flight since then is
+    /// delivered.
+    pub(super) fn is_app_limited(&self) -> bool {
+        self.app_limited_until.is_some()
     }
 
     /// The application has nothing to send while `in_flight` bytes are in flight.

@@ -24,6 +24,8 @@ pub(super) struct RttEstimator {
     srtt: Option<Duration>,
     rttvar: Duration,
     min_rtt: Option<Duration>,
+    /// The latest sample.
+    latest: Option<Duration>,
     /// RTO without backing off.
     base_rto: Duration,
     /// How often the timeout has been doubled.
@@ -47,6 +49,7 @@ impl RttEstimator {
             srtt: None,
             rttvar: Duration::ZERO,
             min_rtt: None,
+            latest: None,
             base_rto: initial_rto.min(max_rto),
             backoff: 0,
         }
@@ -67,6 +70,7 @@ impl RttEstimator {
             rtt
         };
         self.srtt = Some(srtt);
+        self.latest = Some(rtt);
         let variation = (self.rttvar * 4).max(self.granularity);
         let rto = match self.min_rto_of {
             MinRtoOf::Timeout => (srtt + variation).max(self.min_rto),
@@ -116,6 +120,16 @@ impl RttEstimator {
     /// Smoothed round-trip time.
     pub(super) fn srtt(&self) -> Option<Duration> {
         self.srtt
+    }
+
+    /// RTTVAR.
+    pub(super) fn rttvar(&self) -> Duration {
+        self.rttvar
+    }
+
+    /// The latest sample.
+    pub(super) fn latest(&self) -> Option<Duration> {
+        self.latest
     }
 
     /// Smallest round-trip time so far.

@@ -20,6 +20,7 @@ use std::collections::VecDeque;
 use super::ranges::RangeSet;
 use super::rate::Stamp;
 use crate::time::{Duration, Instant};
+use crate::trace::LossTrigger;
 
 /// RFC 6675 §2, `DupThresh`: a segment is lost if so many discontiguous ranges above it are
 /// selectively acknowledged, or more than (`DupThresh` − 1) segments' worth of bytes.
@@ -70,6 +71,11 @@ impl Segment {
     /// The number after its last.
     pub(super) fn end(&self) -> u64 {
         self.seq + u64::from(self.len)
+    }
+
+    /// Whether a transmission of it is neither acknowledged nor deemed lost.
+    fn is_under_way(&self) -> bool {
+        self.state & (SACKED | LOST) == 0 || self.state & (SACKED | REPAIRED) == REPAIRED
     }
 
     /// Its part of `pipe` (RFC 6675 §4, SetPipe): once if it is not lost, once more if it was
@@ -133,6 +139,32 @@ impl Delivery {
     }
 }
 
+/// A segment that is deemed lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Loss {
+    /// First sequence number.
+    pub(super) seq: u64,
+    /// Whether a repair, sent before this was known, is still under way.
+    pub(super) is_repaired: bool,
+    /// What showed it.
+    pub(super) trigger: LossTrigger,
+}
+
+/// How many segments are in which state, by Linux's names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Counts {
+    /// Sent and not cumulatively acknowledged.
+    pub(super) unacked: u64,
+    /// Of those, selectively acknowledged.
+    pub(super) sacked: u64,
+    /// Of those, deemed lost, whether or not they are repaired.
+    pub(super) lost: u64,
+    /// Of those, repaired: sent again, and that copy is in flight.
+    pub(super) retrans: u64,
+    /// Acknowledged since the start, cumulatively or selectively.
+    pub(super) delivered: u64,
+}
+
 /// The segments between SND.UNA and SND.NXT.
 #[derive(Debug)]
 pub(super) struct Scoreboard {
@@ -161,6 +193,8 @@ pub(super) struct Scoreboard {
     lost_in_flight: u32,
     /// With RACK: numbers of segments sent again, and when, in that order.
     resent: Option<VecDeque<(u64, Instant)>>,
+    /// Where someone listens: what was deemed lost since it was last told.
+    losses: Option<Vec<Loss>>,
 }
 
 impl Scoreboard {
@@ -179,7 +213,18 @@ impl Scoreboard {
             repair: 0,
             lost_in_flight: 0,
             resent: None,
+            losses: None,
         }
+    }
+
+    /// Notes from now on what is deemed lost, for [`Self::losses`].
+    pub(super) fn remember_losses(&mut self) {
+        self.losses = Some(Vec::new());
+    }
+
+    /// What was deemed lost since this was last emptied; empty unless losses are remembered.
+    pub(super) fn losses(&mut self) -> impl Iterator<Item = Loss> + '_ {
+        self.losses.iter_mut().flat_map(|losses| losses.drain(..))
     }
 
     /// The stream is long: memory for a window of so many bytes is allocated at once when more than
@@ -274,6 +319,7 @@ impl Scoreboard {
                 segment.state |= LOST;
                 lost += u64::from(segment.len);
                 self.lost_in_flight = segment.stamp.in_flight;
+                note(&mut self.losses, segment, LossTrigger::TimeThreshold);
             }
             self.judged += 1;
         }
@@ -303,6 +349,7 @@ impl Scoreboard {
                     return (lost, Some(sent_at + span));
                 }
                 segment.state &= !REPAIRED;
+                note(&mut self.losses, segment, LossTrigger::TimeThreshold);
                 self.pipe -= u64::from(segment.len);
                 lost += u64::from(segment.len);
                 self.repair = self.repair.min(number);
@@ -356,6 +403,7 @@ impl Scoreboard {
                 segment.state |= LOST;
                 lost += u64::from(segment.len);
                 self.lost_in_flight = segment.stamp.in_flight;
+                note(&mut self.losses, segment, LossTrigger::ReorderingThreshold);
             }
             self.judged += 1;
         }
@@ -389,18 +437,26 @@ impl Scoreboard {
             return 0;
         };
         self.pipe -= segment.in_pipe();
+        let is_news = segment.is_under_way();
         segment.state = (segment.state | LOST) & !REPAIRED;
+        if is_news {
+            note(&mut self.losses, segment, LossTrigger::ReorderingThreshold);
+        }
         self.lost_in_flight = segment.stamp.in_flight;
         u64::from(segment.len)
     }
 
-    /// The retransmission timer has expired: all that is not selectively acknowledged is lost,
-    /// earlier repairs too.
-    pub(super) fn lose_all(&mut self) -> u64 {
+    /// The retransmission timer has expired, or is treated so: all that is not selectively
+    /// acknowledged is lost, earlier repairs too.
+    pub(super) fn lose_all(&mut self, trigger: LossTrigger) -> u64 {
         let mut lost = 0;
         for segment in &mut self.segments {
             if !segment.has(SACKED) {
+                let is_news = segment.is_under_way();
                 segment.state = (segment.state | LOST) & !REPAIRED;
+                if is_news {
+                    note(&mut self.losses, segment, trigger);
+                }
                 lost += u64::from(segment.len);
             }
         }
@@ -487,6 +543,24 @@ impl Scoreboard {
         u64::from(self.lost_in_flight)
     }
 
+    /// How many segments are in which state: looks at each.
+    pub(super) fn counts(&self) -> Counts {
+        let mut counts = Counts {
+            unacked: self.segments.len() as u64,
+            ..Counts::default()
+        };
+        for segment in &self.segments {
+            if segment.has(SACKED) {
+                counts.sacked += 1;
+            } else {
+                counts.lost += u64::from(segment.has(LOST));
+                counts.retrans += u64::from(segment.has(REPAIRED));
+            }
+        }
+        counts.delivered = self.first + counts.sacked;
+        counts
+    }
+
     /// SND.UNA.
     pub(super) fn una(&self) -> u64 {
         self.una
@@ -505,6 +579,18 @@ impl Scoreboard {
     /// Whether everything sent is acknowledged.
     pub(super) fn is_empty(&self) -> bool {
         self.segments.is_empty()
+    }
+}
+
+/// Notes, where someone listens, a segment that is deemed lost from now on.
+#[inline]
+fn note(losses: &mut Option<Vec<Loss>>, segment: &Segment, trigger: LossTrigger) {
+    if let Some(losses) = losses {
+        losses.push(Loss {
+            seq: segment.seq,
+            is_repaired: segment.has(REPAIRED),
+            trigger,
+        });
     }
 }
 
@@ -612,7 +698,7 @@ mod tests {
         let mut board = board(5);
         sack(&mut board, 2..3);
         board.resend(0, Stamp::default(), true);
-        assert_eq!(board.lose_all(), 4 * MSS);
+        assert_eq!(board.lose_all(LossTrigger::Timeout), 4 * MSS);
         assert_eq!(board.pipe(), 0);
         let mut order = Vec::new();
         while let Some(number) = board.next_lost() {

@@ -26,11 +26,15 @@ use crate::metrics::measure::Measure;
 use crate::metrics::mib::ServiceFlowInfo;
 use crate::metrics::sample::{ConnectionSample, QueueInternals};
 use crate::metrics::send_limit::SendLimit;
+use crate::metrics::tcp_info::{TcpInfo, TcpInfos};
 use crate::metrics::tins::{TinStats, Tins};
 use crate::metrics::utilisation::{Left, LimitUse, QueueLimits};
 use crate::packet::{Fields, Packet, Side};
 use crate::time::{Duration, Instant};
-use crate::trace::{AirFrame, DropReason, PacketView, QueueId, Sink, TraceEvent, TraceKinds};
+use crate::trace::{
+    AirFrame, DropReason, PacketView, QueueId, SenderEvent, SenderView, Sink, TraceEvent,
+    TraceKinds,
+};
 use crate::wire::capture::Capture;
 
 /// A flow of the scenario, as results describe it.
@@ -164,6 +168,8 @@ pub struct Recorder {
     /// The number of queues reported in this interval so far.
     shown: usize,
     connection_series: Vec<ConnectionRow>,
+    /// In a run in which someone asks for it.
+    tcp_infos: Option<Box<TcpInfos>>,
 
     // The recipients of trace events.
     sinks: Vec<Box<dyn Sink>>,
@@ -218,6 +224,7 @@ impl Recorder {
             queues_shown: Vec::with_capacity(queues.len()),
             shown: 0,
             connection_series: Vec::with_capacity((rows * groups.len()).min(CONNECTION_ROWS)),
+            tcp_infos: None,
             sinks: Vec::new(),
             capture: None,
             interest: TraceKinds::NONE,
@@ -237,6 +244,31 @@ impl Recorder {
     pub(crate) fn set_capture(&mut self, capture: Capture) {
         self.interest = self.interest.union(capture.interest());
         self.capture = Some(Box::new(capture));
+    }
+
+    /// Keeps from now on what `tcp_info` would say of the senders of these flows.
+    pub(crate) fn keep_tcp_infos(&mut self, groups: impl IntoIterator<Item = GroupId>) {
+        let infos = TcpInfos::of(groups.into_iter().collect());
+        self.tcp_infos = Some(Box::new(infos));
+    }
+
+    /// What `tcp_info` would say of senders, if someone asks for it.
+    pub(crate) fn tcp_infos(&self) -> Option<&TcpInfos> {
+        self.tcp_infos.as_deref()
+    }
+
+    /// Adds what `tcp_info` would say of one end of a group's connection.
+    pub(crate) fn tcp_info_row(
+        &mut self,
+        at: Instant,
+        (group, ordinal): (GroupId, u32),
+        from: Side,
+        info: &TcpInfo,
+    ) {
+        if let Some(infos) = &mut self.tcp_infos {
+            let name = &self.groups[group.0 as usize].name;
+            infos.push(at, (name, ordinal), from, info);
+        }
     }
 
     /// The capture, if packets are captured.
@@ -569,6 +601,19 @@ impl Recorder {
                 packet,
                 delivery,
             });
+        }
+    }
+
+    /// Whether someone listens to the senders of a group.
+    pub(crate) fn observes(&self, group: GroupId) -> bool {
+        let is_asked = (self.tcp_infos.as_ref()).is_some_and(|infos| infos.wants(group));
+        is_asked || self.is_heard(TraceKinds::SENDER)
+    }
+
+    /// Records an event of a sending half.
+    pub(crate) fn tell(&mut self, at: Instant, sender: SenderView, event: SenderEvent) {
+        if self.is_heard(TraceKinds::SENDER) {
+            self.trace(at, || TraceEvent::Sender { sender, event });
         }
     }
 

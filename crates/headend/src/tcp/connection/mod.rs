@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::config::{Config, EcnMode, FastRecovery};
 use super::ecn::{grant, granted};
+use super::observed::Observed;
 use super::receive_window::ReceiveWindow;
 use super::receiver::{self, Receiver};
 use super::recovery;
@@ -16,10 +17,12 @@ use crate::endpoint::{Command, Endpoint};
 use crate::flow::FlowId;
 use crate::metrics::sample::ConnectionSample;
 use crate::metrics::send_limit::SendLimit;
+use crate::metrics::tcp_info::TcpInfo;
 use crate::notice::{News, Notice};
 use crate::packet::{Ecn, Flags, Packet, Side};
 use crate::rng::Rng;
 use crate::time::Instant;
+use crate::trace::SenderView;
 
 /// Tokens of wake-ups.
 const RETRANSMISSION: u32 = 0;
@@ -68,6 +71,8 @@ pub struct Connection {
     /// What holds the sender back while it may send, and since when; what came before is recorded.
     limit: Option<SendLimit>,
     limit_since: Instant,
+    /// What is told of the sending half, where someone listens.
+    observed: Option<Box<Observed>>,
 
     /// For data and, before that, for the SYN or SYN-ACK.
     retransmission_timer: Timer<RETRANSMISSION>,
@@ -99,6 +104,7 @@ impl Connection {
             receiver: receiver(&config),
             limit: None,
             limit_since: Instant::ZERO,
+            observed: None,
             retransmission_timer: Timer::new(),
             ack_timer: Timer::new(),
             pacing_timer: Timer::new(),
@@ -197,6 +203,7 @@ impl Connection {
 
     /// The handshake is complete after `tries` retransmissions on this side.
     fn open(&mut self, tries: u32, packet: &Packet, cx: &mut Context<'_>) {
+        self.observe(cx);
         self.state = State::Open;
         self.receiver.use_ecn(self.ecn);
         self.ect = self.sender.use_ecn(self.ecn);
@@ -216,8 +223,34 @@ impl Connection {
         self.notify_if_writable(cx);
     }
 
+    /// Tells from now on what happens in the sending half, if someone listens.
+    fn observe(&mut self, cx: &mut Context<'_>) {
+        let header = cx.header(self.flow);
+        let view = SenderView {
+            group: header.group,
+            ordinal: header.ordinal,
+            side: self.side,
+            is_client: matches!(self.state, State::SynSent { .. }),
+        };
+        if cx.recorder().observes(view.group) {
+            self.sender.remember_losses();
+            self.observed = Some(Box::new(Observed::new(view, cx.now)));
+        }
+    }
+
+    /// Tells what has changed in the sending half, if someone listens.
+    #[inline]
+    fn tell(&mut self, cx: &mut Context<'_>) {
+        if let Some(observed) = &mut self.observed {
+            observed.look(&mut self.sender, self.limit, cx);
+        }
+    }
+
     /// A segment that is not part of the handshake goes to both halves.
     fn receive_segment(&mut self, packet: &Packet, cx: &mut Context<'_>) {
+        if let Some(observed) = &mut self.observed {
+            observed.received(packet, cx);
+        }
         let read = self.receiver.on_segment(packet, cx.now);
         if read > 0 {
             let group = cx.header(self.flow).group;
@@ -244,6 +277,7 @@ impl Connection {
     /// Sends what may be sent and acknowledges what must be acknowledged; then arms the timers.
     #[inline]
     fn proceed(&mut self, cx: &mut Context<'_>) {
+        self.tell(cx);
         let limit = if matches!(self.state, State::Open) && self.sender.is_silent() {
             self.answer(cx);
             Some(SendLimit::Application)
@@ -257,6 +291,7 @@ impl Connection {
             self.record_limit(cx);
             self.limit = limit;
         }
+        self.tell(cx);
     }
 
     /// Records for how long the present limit has held the sender back.
@@ -319,6 +354,9 @@ impl Connection {
             cwr,
         } = transmit;
         let size = self.header + payload;
+        if let Some(observed) = &mut self.observed {
+            observed.sent(&transmit, size, cx);
+        }
         let mut packet = Packet::datagram(self.flow, self.side, seq, size, payload);
         packet.flags = self.receiver.flags();
         if fin {
@@ -529,6 +567,12 @@ impl Endpoint for Connection {
             srtt: self.sender.srtt(),
             in_flight_bytes: self.sender.in_flight(),
         })
+    }
+
+    fn tcp_info(&self, now: Instant) -> Option<TcpInfo> {
+        let observed = self.observed.as_ref()?;
+        let shows = self.state == State::Open && self.sender.has_sent_data();
+        shows.then(|| observed.tcp_info(&self.sender, now))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Whole connections in whole simulations: over lossy lines, a bottleneck, and links that lose what
 //! a test tells them to.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
@@ -24,7 +24,9 @@ use crate::simulation::{AppSetup, Parts, Simulation};
 use crate::tcp::systems::System;
 use crate::tcp::{FastRecovery, PrrMode};
 use crate::time::Duration;
-use crate::trace::{DropReason, QueueId, Sink, TraceEvent};
+use crate::trace::{
+    DropReason, LossTrigger, QueueId, SenderEvent, SenderState, Sink, TraceEvent, TraceKinds,
+};
 use crate::traffic::bulk::{self, Bulk};
 use crate::traffic::{AppContext, AppEvent, Application, GroupSetup, Peer};
 use crate::units::{ByteCount, Probability, Rate, TunedSize};
@@ -944,4 +946,215 @@ fn a_side_that_waits_for_the_handshake_to_end_has_no_state_to_show() {
     };
     assert!(!in_flight.is_empty(), "the side that opens sends in vain");
     assert!(in_flight.iter().all(|&bytes| bytes > 0), "{in_flight:?}");
+}
+
+/// What listeners are told of sending halves, in order.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<(SenderView, SenderEvent)>>>);
+
+impl Sink for Told {
+    fn interest(&self) -> TraceKinds {
+        TraceKinds::SENDER
+    }
+    fn record(&mut self, _at: Instant, event: &TraceEvent) {
+        if let TraceEvent::Sender { sender, event } = *event {
+            self.0.lock().unwrap().push((sender, event));
+        }
+    }
+}
+
+/// Runs to the end with a listener: what it was told, and the run.
+fn listen(setup: Setup) -> (Vec<(SenderView, SenderEvent)>, Simulation) {
+    let (mut simulation, _) = setup.build();
+    let told = Told::default();
+    simulation.add_sink(Box::new(told.clone()));
+    simulation.run_until(simulation.end());
+    let told = told.0.lock().unwrap().clone();
+    (told, simulation)
+}
+
+/// A sending half, as far as a listener can follow it.
+#[derive(Debug, Default)]
+struct Followed {
+    /// The segments that are not acknowledged: how many sequence numbers, and whether deemed lost.
+    outstanding: BTreeMap<u64, (u64, bool)>,
+    again: u64,
+    /// Sent again without being deemed lost.
+    speculative: u64,
+    acked: u64,
+    state: Option<SenderState>,
+}
+
+impl Followed {
+    fn take_in(&mut self, event: SenderEvent) {
+        match event {
+            SenderEvent::Sent(segment) => {
+                let len = u64::from(segment.payload) + u64::from(segment.is_fin);
+                let before = self.outstanding.insert(segment.seq, (len, false));
+                assert_eq!(before.is_some(), segment.is_again, "{segment:?}");
+                self.again += u64::from(segment.is_again);
+                self.speculative += u64::from(before.is_some_and(|(_, is_lost)| !is_lost));
+            }
+            SenderEvent::Acknowledged(ack) => {
+                self.acknowledge(0, ack.next);
+                for &(start, end) in ack.blocks.as_slice() {
+                    self.acknowledge(start, end);
+                }
+            }
+            SenderEvent::Lost {
+                seq, is_repaired, ..
+            } => {
+                let segment = self.outstanding.get_mut(&seq).expect("it is outstanding");
+                assert!(!segment.1, "lost once until it is sent again");
+                segment.1 = !is_repaired;
+            }
+            SenderEvent::Changed(state) => {
+                assert_ne!(self.state, Some(state), "it has changed");
+                self.state = Some(state);
+            }
+        }
+    }
+
+    fn acknowledge(&mut self, start: u64, end: u64) {
+        let (seqs, acked) = (start..end, &mut self.acked);
+        self.outstanding.retain(|seq, (len, _)| {
+            let is_acked = seqs.contains(seq);
+            *acked += if is_acked { *len } else { 0 };
+            !is_acked
+        });
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    /// Whatever is lost, a listener can follow each segment from its transmissions to its
+    /// acknowledgement; and the run is the one that it is without a listener.
+    #[test]
+    fn a_listener_is_told_the_fate_of_every_segment(
+        seed in any::<u64>(),
+        loss in 0.0..0.2,
+        up in 1_u64..200_000,
+        down in 1_u64..200_000,
+    ) {
+        for config in variants() {
+            let setup = || Setup {
+                tcp: Config { syn_retries: 30, ..config.clone() },
+                bytes: [up, down],
+                loss,
+                seed,
+                duration: Duration::from_secs(36_000),
+                ..Setup::default()
+            };
+            let (told, mut simulation) = listen(setup());
+            let (without, _) = setup().run();
+            prop_assert_eq!(simulation.events(), without.events());
+            let mut ends: BTreeMap<SenderView, Followed> = BTreeMap::new();
+            for (sender, event) in told {
+                ends.entry(sender).or_default().take_in(event);
+            }
+            prop_assert_eq!(ends.len(), 2);
+            let mut again = 0;
+            for (sender, end) in ends {
+                prop_assert_eq!(sender.is_client, sender.side == Side::Host);
+                prop_assert!(end.outstanding.is_empty(), "{:?}", end);
+                // The stream and its FIN.
+                prop_assert_eq!(end.acked, [up, down][sender.side.index()] + 1);
+                prop_assert_eq!(end.state.map(|state| state.in_flight_bytes), Some(0));
+                // Without SACK nothing is sent again that is not deemed lost.
+                prop_assert!(config.sack || end.speculative == 0, "{:?}", end);
+                again += end.again;
+            }
+            prop_assert_eq!(again, total(&mut simulation, "flows", "retransmitted"));
+        }
+    }
+}
+
+#[test]
+fn what_shows_a_loss_is_told_with_it() {
+    // The fifth segment, and then the last two, which nothing follows; or all but a few.
+    let triggers = |config: Config, lost: &'static [u32]| {
+        let mut number = 0;
+        let setup = Setup {
+            link: scripted(move |packet| {
+                number += u32::from(packet.payload > 0);
+                if packet.payload > 0 && lost.contains(&number) {
+                    Fate::Lose
+                } else {
+                    Fate::Pass
+                }
+            }),
+            tcp: config,
+            bytes: [0, 14_480],
+            ..Setup::default()
+        };
+        let (told, _) = listen(setup);
+        let found = told.into_iter().filter_map(|(_, event)| match event {
+            SenderEvent::Lost { seq, trigger, .. } => Some((seq / 1448, trigger)),
+            _ => None,
+        });
+        found.collect::<Vec<_>>()
+    };
+    let of_rfc = || Config {
+        congestion: reno(),
+        ..rfc()
+    };
+    let counting = LossTrigger::ReorderingThreshold;
+    assert_eq!(triggers(of_rfc(), &[5]), [(4, counting)]);
+    let without_sack = Config {
+        sack: false,
+        ..of_rfc()
+    };
+    assert_eq!(triggers(without_sack, &[5]), [(4, counting)]);
+    let rack = Config {
+        rack: true,
+        ..of_rfc()
+    };
+    let by_time = LossTrigger::TimeThreshold;
+    assert_eq!(triggers(rack, &[5]), [(4, by_time)]);
+    let timeout = LossTrigger::Timeout;
+    assert_eq!(triggers(of_rfc(), &[9, 10]), [(8, timeout), (9, timeout)]);
+}
+
+#[test]
+fn a_sender_that_recovers_says_so_and_what_its_window_is() {
+    let mut number = 0;
+    let setup = Setup {
+        link: scripted(move |packet| {
+            number += u32::from(packet.payload > 0);
+            if packet.payload > 0 && number == 20 {
+                Fate::Lose
+            } else {
+                Fate::Pass
+            }
+        }),
+        tcp: Config {
+            congestion: reno(),
+            ..rfc()
+        },
+        bytes: [0, 200_000],
+        ..Setup::default()
+    };
+    let (told, _) = listen(setup);
+    let states: Vec<SenderState> = (told.into_iter())
+        .filter_map(|(sender, event)| match event {
+            SenderEvent::Changed(state) if sender.side == Side::Peer => Some(state),
+            _ => None,
+        })
+        .collect();
+    let mut phases: Vec<&str> = states.iter().map(|state| state.congestion).collect();
+    phases.dedup();
+    let all = [
+        "slow_start",
+        "recovery",
+        "congestion_avoidance",
+        "application_limited",
+    ];
+    assert_eq!(phases, all);
+    let (first, last) = (states[0], states[states.len() - 1]);
+    assert_eq!(first.ssthresh_bytes, None);
+    assert!(last.ssthresh_bytes.is_some_and(|bytes| bytes < 100_000));
+    // There and back again, with less than 0.1 ms of jitter each way.
+    let rtt = last.latest_rtt.expect("it was measured").as_secs_f64();
+    assert!((0.040..0.041).contains(&rtt), "{rtt}");
+    assert!(last.min_rtt <= last.latest_rtt);
 }

@@ -29,6 +29,7 @@ use super::rtt::RttEstimator;
 use super::scoreboard::{DUP_THRESH, Delivery, Scoreboard};
 use crate::congestion::{AckSample, CongestionControl, CongestionSignal};
 use crate::time::{Duration, Instant};
+use crate::trace::LossTrigger;
 
 /// Parameters of loss recovery.
 #[derive(Debug)]
@@ -161,6 +162,11 @@ impl Recovery {
     /// Whether fast recovery is under way.
     pub(super) fn is_fast(&self) -> bool {
         matches!(self.phase, Phase::Fast { .. })
+    }
+
+    /// Whether something arrived out of order, so that a loss is possible (Linux: Disorder).
+    pub(super) fn sees_disorder(&self, board: &Scoreboard) -> bool {
+        self.dup_acks > 0 || board.has_sacked()
     }
 
     /// Bytes in the network, as far as is known.
@@ -460,7 +466,7 @@ impl Recovery {
     /// Tahoe: the third duplicate is treated as if the timer had expired, but the timeout does not
     /// double.
     fn repair_in_slow_start(&mut self, sample: &mut AckSample, parts: &mut Parts<'_>) {
-        let lost = self.lose_all(parts);
+        let lost = self.lose_all(LossTrigger::ReorderingThreshold, parts);
         sample.newly_lost = lost;
         *parts.rto_deadline = Some(sample.now + parts.rtt.rto());
         (parts.control).on_congestion(CongestionSignal::Loss { lost }, sample);
@@ -553,7 +559,7 @@ impl Recovery {
 impl Recovery {
     /// RFC 5681 §3.1: the retransmission timer has expired. Everything outstanding is lost, and to
     /// be sent again in slow start; the bytes newly lost.
-    pub(super) fn lose_all(&mut self, parts: &mut Parts<'_>) -> u64 {
+    pub(super) fn lose_all(&mut self, trigger: LossTrigger, parts: &mut Parts<'_>) -> u64 {
         self.initial_flight = self.flight_size(parts.board, parts.control);
         if let Some(rack) = &mut self.rack {
             rack.give_up();
@@ -566,7 +572,7 @@ impl Recovery {
         self.phase = Phase::Timeout { point };
         self.recover = Some(point);
         self.responded_until = Some(point);
-        parts.board.lose_all()
+        parts.board.lose_all(trigger)
     }
 
     /// When the next timer of RACK-TLP expires.

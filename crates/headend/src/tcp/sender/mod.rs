@@ -16,13 +16,15 @@ use super::pacing::{Pacer, spread_rate};
 use super::rate::{RateSampler, Stamp};
 use super::recovery::{self, Expired, News, Parts, Phase, Recovery, Repair};
 use super::rtt::RttEstimator;
-use super::scoreboard::{Delivery, Scoreboard};
+use super::scoreboard::{Counts, Delivery, Loss, Scoreboard};
 use super::send_buffer::SendBuffer;
 use super::window_use::{Growth, WindowUse};
-use crate::congestion::{AckSample, CongestionControl, CongestionSignal};
+use crate::congestion::{AckSample, CongestionControl, CongestionSignal, DeliverySample};
 use crate::metrics::send_limit::SendLimit;
+use crate::metrics::tcp_info::CaState;
 use crate::packet::{Ecn, Flags};
 use crate::time::{Duration, Instant};
+use crate::trace::{LossTrigger, SenderState};
 
 /// Parameters of the sending half.
 #[derive(Debug)]
@@ -646,7 +648,7 @@ impl Sender {
     fn on_timeout(&mut self, now: Instant) {
         let mut sample = self.sample_without_news(now);
         let (recovery, mut parts) = self.recovery_and_parts();
-        sample.newly_lost = recovery.lose_all(&mut parts);
+        sample.newly_lost = recovery.lose_all(LossTrigger::Timeout, &mut parts);
         // RFC 5681 §3.1: ssthresh stays if the same segment has timed out before.
         if self.rtt.backoff() == 0 {
             self.control
@@ -761,6 +763,89 @@ impl Sender {
     /// The retransmission timeout.
     pub(super) fn rto(&self) -> Duration {
         self.rtt.rto()
+    }
+}
+
+/// What whoever listens may know.
+impl Sender {
+    /// Remembers from now on what is deemed lost, for [`Self::losses`].
+    pub(super) fn remember_losses(&mut self) {
+        self.board.remember_losses();
+    }
+
+    /// What was deemed lost since this was last emptied.
+    pub(super) fn losses(&mut self) -> impl Iterator<Item = Loss> + '_ {
+        self.board.losses()
+    }
+
+    /// Whether something is sent and not acknowledged.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.board.is_empty()
+    }
+
+    /// The state, as events have it.
+    pub(super) fn state(&self) -> SenderState {
+        SenderState {
+            cwnd_bytes: self.cwnd,
+            ssthresh_bytes: self.control.ssthresh(),
+            srtt: self.rtt.srtt(),
+            rttvar: self.rtt.rttvar(),
+            min_rtt: self.rtt.min_rtt(),
+            latest_rtt: self.rtt.latest(),
+            in_flight_bytes: self.in_flight(),
+            pacing_rate: self.pacer.rate(),
+            congestion: self.congestion_state(),
+        }
+    }
+
+    fn congestion_state(&self) -> &'static str {
+        if self.recovery.is_fast() {
+            return "recovery";
+        }
+        if self.rate.is_app_limited() {
+            return "application_limited";
+        }
+        self.control.phase().unwrap_or(if self.in_slow_start() {
+            "slow_start"
+        } else {
+            "congestion_avoidance"
+        })
+    }
+
+    /// The state by Linux's names, the congestion window reduction after a mark left out: it is no
+    /// phase here.
+    pub(super) fn ca_state(&self) -> CaState {
+        match self.recovery.phase() {
+            Phase::Fast { .. } => CaState::Recovery,
+            Phase::None if self.recovery.sees_disorder(&self.board) => CaState::Disorder,
+            Phase::None => CaState::Open,
+            Phase::Timeout { .. } => CaState::Loss,
+        }
+    }
+
+    /// How many segments are in which state: looks at each.
+    pub(super) fn counts(&self) -> Counts {
+        self.board.counts()
+    }
+
+    /// Bytes of the stream that are acknowledged.
+    pub(super) fn bytes_acked(&self) -> u64 {
+        self.board.una().min(self.written)
+    }
+
+    /// Packets reported as marked CE; `None` unless Accurate ECN counts them.
+    pub(super) fn packets_marked(&self) -> Option<u64> {
+        self.ecn.reported()
+    }
+
+    /// The latest sample of the delivery rate, and whether the application limited it.
+    pub(super) fn delivery_rate(&self) -> Option<(DeliverySample, bool)> {
+        self.rate.latest()
+    }
+
+    /// Largest payload of a segment.
+    pub(super) fn mss(&self) -> u64 {
+        self.setup.mss
     }
 }
 
