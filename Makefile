@@ -12,7 +12,8 @@ BIN := .venv/bin
 HEADEND := $(BIN)/headend
 
 # What the compiled module is made of: it is rebuilt when any of these is newer.
-RUST_SOURCES := $(shell find crates -type f \( -name '*.rs' -o -name '*.toml' -o -name '*.csv' -o -name '*.json' \) 2>/dev/null) \
+RUST_SOURCES := $(shell find crates -type f -not -path 'crates/headend-wasm/*' \
+	\( -name '*.rs' -o -name '*.toml' -o -name '*.csv' -o -name '*.json' \) 2>/dev/null) \
 	Cargo.toml $(wildcard Cargo.lock)
 
 .PHONY: help
@@ -66,6 +67,19 @@ test-python: build ## The Python tests
 .PHONY: test-python-slow
 test-python-slow: build target/docs-env/.built
 	$(BIN)/python -m pytest -m slow
+
+# The tool has to be of the version that the engine for browsers was compiled against.
+WASM_BINDGEN := $(shell sed -n '/^name = "wasm-bindgen"$$/{n;s/version = "\(.*\)"/\1/p}' Cargo.lock)
+
+.PHONY: wasm
+wasm: target/tools/bin/wasm-bindgen | tools ## The engine for browsers and for Node, in target/wasm (needs rustup; minutes)
+	rustup target add wasm32-unknown-unknown
+	cargo build --release --locked --quiet --package headend-wasm --target wasm32-unknown-unknown
+	@for kind in nodejs web; do \
+		target/tools/bin/wasm-bindgen --target $$kind --out-dir target/wasm/$$kind target/wasm32-unknown-unknown/release/headend_wasm.wasm; done
+
+target/tools/bin/wasm-bindgen: | tools
+	cargo install wasm-bindgen-cli --version '=$(WASM_BINDGEN)' --quiet --root target/tools
 
 .PHONY: lint
 lint: lint-python lint-rust ## Formats, lints and types, Rust and Python

@@ -221,6 +221,16 @@ impl Simulation {
         self.world.recorder.find_queue(name)
     }
 
+    /// The names of the queues, by their numbers in the trace.
+    pub fn queue_names(&self) -> impl Iterator<Item = &str> {
+        self.world.recorder.queue_names()
+    }
+
+    /// The names of the flows, by the numbers of their groups in the trace.
+    pub fn flow_names(&self) -> impl Iterator<Item = &str> {
+        self.world.recorder.group_names()
+    }
+
     /// Follows the first packet of `flow` that enters a queue at or after `from`, and lists its
     /// life in a table `steps`. False if there is no such flow. Called before the run begins.
     pub fn follow(&mut self, flow: &str, from: Instant) -> bool {

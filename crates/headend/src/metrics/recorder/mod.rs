@@ -297,6 +297,16 @@ impl Recorder {
         &self.queue_infos[queue.0 as usize].name
     }
 
+    /// The names of all queues, by their numbers.
+    pub fn queue_names(&self) -> impl Iterator<Item = &str> {
+        self.queue_infos.iter().map(|info| info.name.as_str())
+    }
+
+    /// The names of all groups, by their numbers.
+    pub fn group_names(&self) -> impl Iterator<Item = &str> {
+        self.groups.iter().map(|info| info.name.as_str())
+    }
+
     /// A number for the link of each queue, the same for all queues of a link.
     pub fn number_links(&self) -> Vec<u32> {
         let first = |info: &QueueInfo| {

@@ -1,0 +1,133 @@
+//! What happens to packets and requests, as rows of numbers.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use headend::time::Instant;
+use headend::trace::{PacketView, QueueId, Sink, TraceEvent, TraceKinds};
+
+/// The numbers of a row: kind, time in ms, queue, flow, side, sequence number, bytes, and a number of
+/// the kind's own. What a kind does not have is −1.
+pub(crate) const WIDTH: usize = 8;
+
+/// The kinds of rows, in the order of their numbers, with what their last number is.
+pub(crate) const KINDS: [&str; 10] = [
+    "enqueued",
+    // The sojourn time, ms.
+    "dequeued",
+    // The number of the reason.
+    "discarded",
+    "marked",
+    // The one-way delay, ms.
+    "delivered",
+    // When the request is sent, ms; the bytes are those requested.
+    "requested",
+    // When the burst starts, ms; the bytes are those granted.
+    "granted",
+    // When the packet leaves the CMTS, ms.
+    "loaded",
+    // When the burst starts, ms.
+    "prepared",
+    // Whether the CMTS received it: 0 or 1.
+    "answered",
+];
+
+/// The rows that were not taken yet.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Events(Arc<Mutex<Vec<f64>>>);
+
+impl Events {
+    /// Gives the rows since the last call, one after the other.
+    pub(crate) fn take(&self) -> Vec<f64> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Sink for Events {
+    fn interest(&self) -> TraceKinds {
+        [
+            TraceKinds::ENQUEUED,
+            TraceKinds::DEQUEUED,
+            TraceKinds::DISCARDED,
+            TraceKinds::MARKED,
+            TraceKinds::DELIVERED,
+            TraceKinds::REQUESTED,
+            TraceKinds::GRANTED,
+            TraceKinds::LOADED,
+            TraceKinds::PREPARED,
+            TraceKinds::ANSWERED,
+        ]
+        .into_iter()
+        .fold(TraceKinds::NONE, TraceKinds::union)
+    }
+
+    fn record(&mut self, at: Instant, event: &TraceEvent) {
+        let at = at.as_nanos() as f64 / 1e6;
+        let Some(row) = write(at, event) else { return };
+        let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.extend(row);
+    }
+}
+
+/// The row of an event.
+fn write(at: f64, event: &TraceEvent) -> Option<[f64; WIDTH]> {
+    let ms = |at: Instant| at.as_nanos() as f64 / 1e6;
+    Some(match *event {
+        TraceEvent::Enqueued { queue, packet } => of_packet(0, at, Some(queue), &packet, -1.0),
+        TraceEvent::Dequeued {
+            queue,
+            packet,
+            sojourn,
+        } => of_packet(1, at, Some(queue), &packet, sojourn.as_secs_f64() * 1e3),
+        TraceEvent::Discarded {
+            queue,
+            packet,
+            reason,
+        } => of_packet(2, at, queue, &packet, f64::from(reason as u32)),
+        TraceEvent::Marked { queue, packet } => of_packet(3, at, Some(queue), &packet, -1.0),
+        TraceEvent::Delivered { packet, delay } => {
+            of_packet(4, at, None, &packet, delay.as_secs_f64() * 1e3)
+        }
+        TraceEvent::Requested {
+            queue, bytes, sent, ..
+        } => of_queue(5, at, queue, bytes as f64, ms(sent)),
+        TraceEvent::Granted {
+            queue,
+            bytes,
+            start,
+        } => of_queue(6, at, queue, bytes as f64, ms(start)),
+        TraceEvent::Loaded {
+            queue,
+            packet,
+            delivery,
+        } => of_packet(7, at, Some(queue), &packet, ms(delivery)),
+        TraceEvent::Prepared { queue, start } => of_queue(8, at, queue, -1.0, ms(start)),
+        TraceEvent::Answered { queue, heard, .. } => {
+            of_queue(9, at, queue, -1.0, f64::from(u8::from(heard)))
+        }
+        _ => return None,
+    })
+}
+
+fn of_packet(
+    kind: u8,
+    at: f64,
+    queue: Option<QueueId>,
+    packet: &PacketView,
+    own: f64,
+) -> [f64; WIDTH] {
+    [
+        f64::from(kind),
+        at,
+        queue.map_or(-1.0, |queue| f64::from(queue.0)),
+        f64::from(packet.group.0),
+        packet.from.index() as f64,
+        packet.seq as f64,
+        f64::from(packet.size),
+        own,
+    ]
+}
+
+fn of_queue(kind: u8, at: f64, queue: QueueId, bytes: f64, own: f64) -> [f64; WIDTH] {
+    let queue = f64::from(queue.0);
+    [f64::from(kind), at, queue, -1.0, -1.0, -1.0, bytes, own]
+}
