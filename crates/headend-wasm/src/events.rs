@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use headend::time::Instant;
 use headend::trace::{PacketView, QueueId, Sink, TraceEvent, TraceKinds};
 
-/// The numbers of a row: kind, time in ms, queue, flow, side, sequence number, bytes, and a number of
-/// the kind's own. What a kind does not have is −1.
+/// The numbers of a row: kind, time in ms, queue, flow, side, sequence number, bytes, and a number
+/// of the kind's own. What a kind does not have is −1.
 pub(crate) const WIDTH: usize = 8;
 
 /// The kinds of rows, in the order of their numbers, with what their last number is.

@@ -1,8 +1,9 @@
 //! The engine behind a small interface for browsers: text goes in, numbers come out. Nothing is
 //! decided here.
 //!
-//! What a scenario is refused for comes as a text of JSON: `message` in one line, `path`, `line` and
-//! `column` where they are known, and of a name that means nothing `unknown`, `known` and `meant`.
+//! What a scenario is refused for comes as a text of JSON: `message` in one line, `path`, `line`
+//! and `column` where they are known, and of a name that means nothing `unknown`, `known` and
+//! `meant`.
 
 mod events;
 mod refusal;
@@ -19,16 +20,18 @@ use wasm_bindgen::prelude::*;
 
 use crate::refusal::refuse;
 
-/// Reads a scenario: a text of TOML, and pairs of path and value that replace what it says, as JSON.
+/// Reads a scenario: a text of TOML, and pairs of path and value that replace what it says, as
+/// JSON.
 fn read(text: &str, overrides: &str) -> Result<Scenario, JsValue> {
     let overrides: Vec<Override> = serde_json::from_str(overrides)
         .map_err(|error| JsValue::from_str(&format!("overrides: {error}")))?;
-    Scenario::parse(text, Format::Toml, &overrides, &BTreeMap::new()).map_err(|error| refuse(&error))
+    Scenario::parse(text, Format::Toml, &overrides, &BTreeMap::new())
+        .map_err(|error| refuse(&error))
 }
 
 /// Checks a scenario and gives what it has, as JSON: title, description, duration and warm-up in
-/// nanoseconds, flows with their applications, queues, the bottleneck, warnings, the most bytes that
-/// a run takes, and the scenario with all defaults written out.
+/// nanoseconds, flows with their applications, queues, the bottleneck, warnings, the most bytes
+/// that a run takes, and the scenario with all defaults written out.
 ///
 /// # Errors
 ///

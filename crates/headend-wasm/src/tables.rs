@@ -21,8 +21,8 @@ impl Tables {
         names.collect()
     }
 
-    /// The numbers of a column; an integer above 2⁵³ is rounded. None for a column of names, and for
-    /// one that is not there.
+    /// The numbers of a column; an integer above 2⁵³ is rounded. None for a column of names,
+    /// and for one that is not there.
     pub fn numbers(&self, table: &str, column: &str) -> Option<Vec<f64>> {
         match self.find(table)?.get(column)? {
             Column::Float(values) => Some(values.clone()),
