@@ -76,7 +76,7 @@ def place_study(study: str) -> int:
     Examples
     --------
     >>> place_study("aqm-docsis/matrix"), place_study("mine")
-    (1, 9)
+    (1, 10)
     """
     return [*DOCUMENTS, study.split("/")[0]].index(study.split("/")[0])
 
