@@ -78,6 +78,13 @@ wasm: target/tools/bin/wasm-bindgen | tools ## The engine for browsers and for N
 	@for kind in nodejs web; do \
 		target/tools/bin/wasm-bindgen --target $$kind --out-dir target/wasm/$$kind target/wasm32-unknown-unknown/release/headend_wasm.wasm; done
 
+.PHONY: web
+web: build wasm ## The lab in a browser, in one file: target/web/index.html (needs rustup and Node 20 or newer; minutes)
+	@command -v npm >/dev/null || { echo 'missing: Node 20 or newer, with npm' >&2; exit 1; }
+	$(BIN)/python web/export.py
+	cd web && npm ci --no-audit --no-fund --silent && npm run --silent build
+	@echo 'target/web/index.html'
+
 target/tools/bin/wasm-bindgen: | tools
 	cargo install wasm-bindgen-cli --version '=$(WASM_BINDGEN)' --quiet --root target/tools
 

@@ -1,0 +1,5 @@
+// The bytes of the engine in base64, as vite.config.ts gives them.
+declare module "virtual:engine" {
+  const base64: string;
+  export default base64;
+}
