@@ -69,24 +69,26 @@ test-python-slow: build target/docs-env/.built
 	$(BIN)/python -m pytest -m slow
 
 # The tool has to be of the version that the engine for browsers was compiled against.
-WASM_BINDGEN := $(shell sed -n '/^name = "wasm-bindgen"$$/{n;s/version = "\(.*\)"/\1/p}' Cargo.lock)
+WASM_BINDGEN := $(shell sed -n '/^name = "wasm-bindgen"$$/{n;s/version = "\(.*\)"/\1/p;}' Cargo.lock)
+BINDGEN := target/tools/wasm-bindgen-$(WASM_BINDGEN)
 
 .PHONY: wasm
-wasm: target/tools/bin/wasm-bindgen | tools ## The engine for browsers and for Node, in target/wasm (needs rustup; minutes)
+wasm: $(BINDGEN)/bin/wasm-bindgen | tools ## The engine for browsers and for Node, in target/wasm (needs rustup; minutes)
 	rustup target add wasm32-unknown-unknown
 	cargo build --release --locked --quiet --package headend-wasm --target wasm32-unknown-unknown
 	@for kind in nodejs web; do \
-		target/tools/bin/wasm-bindgen --target $$kind --out-dir target/wasm/$$kind target/wasm32-unknown-unknown/release/headend_wasm.wasm; done
+		$(BINDGEN)/bin/wasm-bindgen --target $$kind --out-dir target/wasm/$$kind \
+			target/wasm32-unknown-unknown/release/headend_wasm.wasm || exit 1; done
 
 .PHONY: web
-web: build wasm ## The lab in a browser, in one file: target/web/index.html (needs rustup and Node 20 or newer; minutes)
-	@command -v npm >/dev/null || { echo 'missing: Node 20 or newer, with npm' >&2; exit 1; }
+web: build wasm ## The lab in a browser, in one file: target/web/index.html (needs rustup and Node 20.19, 22.12 or newer; minutes)
+	@command -v npm >/dev/null || { echo 'missing: Node 20.19, 22.12 or newer, with npm' >&2; exit 1; }
 	$(BIN)/python web/export.py
-	cd web && npm ci --no-audit --no-fund --silent && npm run --silent build
+	cd web && npm install --no-audit --no-fund --silent && npm run --silent build
 	@echo 'target/web/index.html'
 
-target/tools/bin/wasm-bindgen: | tools
-	cargo install wasm-bindgen-cli --version '=$(WASM_BINDGEN)' --quiet --root target/tools
+$(BINDGEN)/bin/wasm-bindgen: | tools
+	cargo install wasm-bindgen-cli --version '=$(WASM_BINDGEN)' --quiet --root $(BINDGEN)
 
 .PHONY: lint
 lint: lint-python lint-rust ## Formats, lints and types, Rust and Python

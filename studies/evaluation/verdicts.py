@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from headend.study import ClaimResult, ClaimVerdict, decide
+from headend.study import ClaimResult, ClaimVerdict
 from headend.text.quantity import Kind, format_quantity
 
 #: The columns by which a claim chooses conditions.
@@ -41,8 +41,8 @@ def check_standing(verdicts: pl.DataFrame, limits: Mapping[str, Any]) -> ClaimRe
     undecided = [row for row in rows if row["standing"] not in (expected, other)]
     measured = f"{expected} at {len(rows) - len(against) - len(undecided)} of {len(rows)}"
     if against:
-        worst = f"{other} at {name_condition(against[0])}"
-        return ClaimResult(f"{measured}; {worst}", ClaimVerdict.DIFFERS, why=limits.get("why", ""))
+        first = f"{other} at {name_condition(against[0])}"
+        return ClaimResult(f"{measured}; {first}", ClaimVerdict.DIFFERS, why=limits.get("why", ""))
     if undecided:
         where = f"undecided at {name_condition(undecided[0])}"
         return ClaimResult(f"{measured}; {where}", ClaimVerdict.UNDECIDED)
@@ -60,9 +60,10 @@ def check_range(verdicts: pl.DataFrame, limits: Mapping[str, Any]) -> ClaimResul
     others = _find_others(verdicts, limits, over)
     low, high = limits.get("low", -math.inf), limits.get("high", math.inf)
     found = [
-        (row, *_spread(row, others.get(name_condition(row)), over))
+        (row, *spread)
         for row in rows
         if row["mean"] is not None
+        and (spread := _spread(row, others.get(name_condition(row)), over))
     ]
     if not found:
         return _tell_nothing()
@@ -74,13 +75,13 @@ def check_range(verdicts: pl.DataFrame, limits: Mapping[str, Any]) -> ClaimResul
         measured, interval = write(means[0]), (found[0][2], found[0][3])
     outside = [row for row, _, least, most in found if most < low or least > high]
     if outside:
-        where = f"{measured}; outside at {len(outside)}, as {name_condition(outside[0])}"
+        where = f"{measured}; outside at {len(outside)}, such as {name_condition(outside[0])}"
         return ClaimResult(where, ClaimVerdict.DIFFERS, interval, limits.get("why", ""))
     across = [row for row, _, least, most in found if least < low or most > high]
     if across:
         where = f"{measured}; undecided at {name_condition(across[0])}"
         return ClaimResult(where, ClaimVerdict.UNDECIDED, interval)
-    return ClaimResult(measured, decide(True), interval)
+    return ClaimResult(measured, ClaimVerdict.REPRODUCED, interval)
 
 
 def _find_others(
@@ -95,12 +96,14 @@ def _find_others(
 
 def _spread(
     row: Mapping[str, Any], other: Mapping[str, Any] | None, over: str
-) -> tuple[float, float, float]:
-    """Give mean, least and most of a row, or of its ratio to the baseline or another row."""
+) -> tuple[float, float, float] | None:
+    """Give mean, least and most of a row, or of its ratio to another; None without a divisor."""
     own = _read(row, "")
     if not over:
         return own
     mean, least, most = _read(row, "baseline_") if over == "baseline" else _read(other or {}, "")
+    if not mean > 0:
+        return None
     return own[0] / mean, own[1] / most, own[2] / least if least > 0 else math.inf
 
 

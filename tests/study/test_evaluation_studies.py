@@ -138,7 +138,7 @@ def test_a_ratio_is_to_another_name_at_the_same_condition() -> None:
     rows = pl.concat([own, other])
     found = check(rows, {**OF, "over": "old", "high": 0.5})
     assert found.verdict is ClaimVerdict.DIFFERS
-    assert found.measured.startswith("0.25 to 1 at 2 conditions; outside at 1, as 10 Mbit/s")
+    assert found.measured.startswith("0.25 to 1 at 2 conditions; outside at 1, such as 10 Mbit/s")
 
 
 def write_small(folder: Path, *changes: tuple[str, str]) -> Path:

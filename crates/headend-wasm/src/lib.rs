@@ -18,13 +18,13 @@ use std::collections::BTreeMap;
 use headend::scenario::{self, Format, Override, Scenario};
 use wasm_bindgen::prelude::*;
 
-use crate::refusal::refuse;
+use crate::refusal::{refuse, say};
 
 /// Reads a scenario: a text of TOML, and pairs of path and value that replace what it says, as
 /// JSON.
 fn read(text: &str, overrides: &str) -> Result<Scenario, JsValue> {
-    let overrides: Vec<Override> = serde_json::from_str(overrides)
-        .map_err(|error| JsValue::from_str(&format!("overrides: {error}")))?;
+    let overrides: Vec<Override> =
+        serde_json::from_str(overrides).map_err(|error| say(&format!("overrides: {error}")))?;
     Scenario::parse(text, Format::Toml, &overrides, &BTreeMap::new())
         .map_err(|error| refuse(&error))
 }

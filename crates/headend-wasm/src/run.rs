@@ -5,6 +5,7 @@ use headend::time::Instant;
 use wasm_bindgen::prelude::*;
 
 use crate::events::{Events, KINDS, WIDTH};
+use crate::refusal::say;
 use crate::tables::Tables;
 
 /// A run of a scenario.
@@ -36,7 +37,7 @@ impl Run {
         if let Some(flow) = follow {
             let from = read_time(follow_from.unwrap_or(0.0));
             if !simulation.follow(&flow, from) {
-                return Err(JsValue::from_str(&format!("no flow is called \"{flow}\"")));
+                return Err(say(&format!("no flow is called \"{flow}\"")));
             }
         }
         Ok(Self {

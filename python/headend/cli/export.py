@@ -130,7 +130,7 @@ def _check(form: str | None) -> None:
         raise InputError(f"{typed}: names a format and a folder already; leave out {other}")
     if form in OBSERVED:
         if find_typed(["tables"]):
-            raise InputError(f"--table: has no effect with --format {form}, which writes no table")
+            raise InputError(f"--table: has no effect with --format {form}")
     elif typed := find_typed(["flows", "allow_files", "memory"]):
         raise InputError(
             f"{typed}: has no effect on tables; --format qlog and --format tcp_info simulate the"

@@ -21,7 +21,7 @@ class Curve:
     text
         What is drawn, and what good looks like.
     case
-        BoundSource runs these are.
+        The id of the case whose runs are drawn.
     read
         Reads the number of a run.
     kind
@@ -57,7 +57,7 @@ class Trade:
     name, title
         Of the figure.
     case
-        BoundSource runs these are.
+        The id of the case whose runs are drawn.
     delay, goodput
         The names of the values, in ns and bit/s; the goodput is drawn as a share of the rate.
     """

@@ -7,6 +7,7 @@ columns of a legend and the lines of a title are fitted to the new text.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -105,8 +106,9 @@ def _put_literals(part: Any, literals: Mapping[str, str]) -> None:
             if name == "datasets":
                 continue
             if name in EXPRESSIONS and isinstance(own, str):
-                for old, new in literals.items():
-                    part[name] = part[name].replace(old, new)
+                # All at once: a text that is put in may be the name of another.
+                known = "|".join(map(re.escape, literals))
+                part[name] = re.sub(known, lambda found: literals[found[0]], own) if known else own
             else:
                 _put_literals(own, literals)
 

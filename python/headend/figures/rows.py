@@ -309,7 +309,8 @@ def _share_legends(charts: Sequence[dict[str, Any]]) -> bool:
                     own
                     for other in charts
                     for _, one in _list_legends(other)
-                    for own in (one.get("legend") or {}).get("values", names)
+                    if one.get("legend", {}) is not None
+                    for own in one.get("legend", {}).get("values", names)
                 }
                 channel["legend"] = {
                     **channel["legend"],

@@ -199,6 +199,9 @@ class Senders:
                 execution = self._observe("qlog", on_qlog=traces.append, **asked)
                 if not execution.finished:
                     return []
+                # Those of an earlier export would stand beside the new ones.
+                for path in target.glob(f"*{QLOG_SUFFIX}"):
+                    path.unlink()
                 written = traces.move_to(target)
         except OSError as error:
             raise InputError(f"{target}: cannot be written: {describe_system(error)}") from error

@@ -34,7 +34,7 @@ _KEYS = {
 _NEEDED = ("title", "source", "claim")
 #: What a study of runs needs besides; one that only calculates has none of them.
 _NEEDED_TO_RUN = ("scenario", "grid", "measures")
-#: What a study of an evaluation has not got: the evaluation's cases say what is run and kept.
+#: Keys that a study with an evaluation must not have: its cases say what is run and kept.
 _NOT_OF_EVALUATIONS = (*_NEEDED_TO_RUN, "set", "distributions", "series")
 
 
@@ -67,7 +67,8 @@ class FigureDefinition:
 class Study:
     """A study as its file states it.
 
-    A study without a scenario has an evaluation, or only calculates: it has no points then.
+    A study without a scenario has an evaluation, whose cases are its points, or only calculates and
+    has none.
     """
 
     name: str
@@ -268,8 +269,12 @@ def _read_evaluation(content: Mapping[str, Any]) -> Request | None:
         return None
     for key in _NOT_OF_EVALUATIONS:
         if key in content:
-            told = "a study with [evaluation] has none: what is run is what the RFC says"
-            raise InputError(f"{key}: {told}")
+            problem = "a study with [evaluation] has none: what is run is what the RFC says"
+            raise InputError(f"{key}: {problem}")
+    for key in ("set", "grid"):
+        if key in content.get("quick", {}):
+            problem = "a study with [evaluation] has none; evaluation = { … } has what changes"
+            raise InputError(f"quick.{key}: {problem}")
     return read_request(content["evaluation"], content.get("seeds", SEEDS))
 
 

@@ -46,8 +46,8 @@ def read_request(content: Mapping[str, Any], seeds: Sequence[int]) -> Request:
             raise InputError(f"evaluation.{name}: expected a list of texts, found {found!r}")
     of = content.get("of", "")
     if of not in FAMILIES:
-        told = f"expected one of {', '.join(FAMILIES)}, found {of!r}{suggest(str(of), FAMILIES)}"
-        raise InputError(f"evaluation.of: {told}")
+        known = f"{', '.join(FAMILIES)}, found {of!r}{suggest(str(of), FAMILIES)}"
+        raise InputError(f"evaluation.of: expected one of {known}")
 
     def read(name: str) -> tuple[float, ...] | None:
         if name not in content:

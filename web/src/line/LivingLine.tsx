@@ -44,7 +44,8 @@ export function LivingLine() {
 
   useEffect(() => {
     setRefusal(undefined);
-    // A new setting goes on from the same moment: its run is simulated up to there at once.
+    // A new setting goes on from the same moment, but from 8 s at least, when the upload is under
+    // way, and 60 s at most: its run is simulated up to there at once.
     engine.begin(SCENARIO, override(settings), SEED);
     clock.current.atMs = Math.min(Math.max(clock.current.atMs, 8000), 60_000);
   }, [settings]);
@@ -82,21 +83,21 @@ export function LivingLine() {
     draw(context, width, height, running.picture, limit, tones);
   });
 
-  const wait = running ? running.picture.describeWait(settings.rate) : 0;
+  const wait = running ? running.picture.waitMs(settings.rate) : 0;
   const change = (part: Partial<Settings>) => setSettings((before) => ({ ...before, ...part }));
   return (
     <>
       <h1>What does a full buffer do to a telephone call?</h1>
       <p class="lead">
         Somebody uploads photos over a cable modem. Make its buffer longer or shorter, and look at the
-        call.
+        call. People are graded by delay and loss of their packets in the latest two seconds.
       </p>
       <ul class="people">
         {PEOPLE.map((person) => {
           const flow = running?.flows.indexOf(person.flow) ?? -1;
           const fate = running?.picture.summarise(flow, person.side);
           const known = fate && fate.count > 0;
-          const own = known ? grade(fate.delayMs, fate.lost) : undefined;
+          const own = known ? grade(fate.delayMs, fate.lost, person.bounds) : undefined;
           return (
             <li class={own ? `grade-${own.word}` : ""} data-flow={person.flow}>
               <span class="face" aria-hidden="true">
@@ -109,7 +110,7 @@ export function LivingLine() {
               <span class="number">
                 {known && !Number.isNaN(fate.delayMs)
                   ? `${fate.delayMs.toFixed(0)} ms ${person.about}`
-                  : "no packet lately"}
+                  : "no packet has arrived lately"}
               </span>
             </li>
           );

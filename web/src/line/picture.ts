@@ -1,5 +1,5 @@
-// What is on the line at one moment: who waits in the queue, what was asked for and granted lately,
-// and how the packets of each flow fared. Every number is the engine's.
+// What is on the line at one moment: who waits in the queue, the latest requests and grants, and the
+// delay and loss of each flow's packets.
 
 import { type Event, Kind } from "../engine/events";
 
@@ -7,8 +7,6 @@ export interface Waiting {
   flow: number;
   seq: number;
   bytes: number;
-  /** When it joined the queue. */
-  at: number;
 }
 
 export interface Mark {
@@ -34,8 +32,6 @@ export class Picture {
   waiting: Waiting[] = [];
   marks: Mark[] = [];
   fates = new Map<string, Fate[]>();
-  /** Discards of the queue so far, by flow, with the latest. */
-  dropped: { flow: number; at: number }[] = [];
   bytesWaiting = 0;
   nowMs = 0;
 
@@ -52,7 +48,7 @@ export class Picture {
     switch (event.kind) {
       case Kind.Enqueued:
         if (event.queue === this.queue) {
-          this.waiting.push({ flow: event.flow, seq: event.seq, bytes: event.bytes, at: event.at });
+          this.waiting.push({ flow: event.flow, seq: event.seq, bytes: event.bytes });
           this.bytesWaiting += event.bytes;
         }
         break;
@@ -60,10 +56,7 @@ export class Picture {
         if (event.queue === this.queue) this.leave(event);
         break;
       case Kind.Discarded:
-        if (event.queue === this.queue) {
-          this.leave(event);
-          this.dropped.push({ flow: event.flow, at: event.at });
-        }
+        if (event.queue === this.queue) this.leave(event);
         this.fare(event, true);
         break;
       case Kind.Delivered:
@@ -101,12 +94,11 @@ export class Picture {
       return first < 0 ? [] : first > 0 ? list.slice(first) : list;
     };
     this.marks = old(this.marks, this.nowMs - MARKS_MS);
-    this.dropped = old(this.dropped, this.nowMs - FATES_MS);
     for (const [key, own] of this.fates) this.fates.set(key, old(own, this.nowMs - FATES_MS));
   }
 
   /** How long the packet that came last will have waited when all before it have left, at a rate. */
-  describeWait(mbps: number): number {
+  waitMs(mbps: number): number {
     return (this.bytesWaiting * 8) / (mbps * 1e3);
   }
 

@@ -59,5 +59,7 @@ export function override(settings: Settings): Overrides {
 export function writeCommand(settings: Settings): string {
   const up = "link.cable.docsis.upstream";
   const queue = `queue={${settings.law}={limit="${settings.bufferMs} ms"}}`;
-  return `headend run upload-and-call --set '${queue}' --set ${up}.rate="${settings.rate} Mbit/s"`;
+  // The scenario's own upload begins after two seconds, of 120.
+  const idle = settings.isUploading ? "" : ' --set flow.upload.start="119 s"';
+  return `headend run upload-and-call --set '${queue}' --set ${up}.rate="${settings.rate} Mbit/s"${idle}`;
 }
