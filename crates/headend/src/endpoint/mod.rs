@@ -45,7 +45,7 @@ pub trait Endpoint: Debug + Send {
         None
     }
     /// What Linux's `tcp_info` would say at `now`; `None` if the endpoint sends no stream, or if
-    /// nobody asked for it before its connection was opened.
+    /// it was not kept when its connection was opened.
     fn tcp_info(&self, now: Instant) -> Option<TcpInfo> {
         let _ = now;
         None

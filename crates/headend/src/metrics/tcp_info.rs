@@ -1,5 +1,5 @@
 //! What Linux's `struct tcp_info` says of a sender, as `ss -ti` shows it: a row for each connection
-//! and interval, for a run in which someone asks for it.
+//! and interval, in a run that keeps them.
 //!
 //! Names and units are those of `tcp_info`: windows in segments, times in microseconds, rates in
 //! bytes per second. docs/reference/results.md defines every column.

@@ -13,7 +13,7 @@
 //!   [window](receive_window).
 //! - Both keep [ranges] of sequence numbers, and use [ecn]. [SACK blocks](crate::packet::sack)
 //!   travel beside their packets. Each [timer] has one pending wake-up.
-//! - A sending half that someone listens to is [observed].
+//! - [observed] reports a sending half to listeners.
 //!
 //! What is modelled: the three-way handshake with its retransmissions; sliding windows; loss
 //! recovery by RFC 5681, 6582 and 6675 with limited transmit (RFC 3042); the retransmission timeout

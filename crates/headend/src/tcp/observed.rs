@@ -1,6 +1,5 @@
-//! What a connection tells whoever listens to its sending half: events, and counts by the names of
-//! Linux's `tcp_info`. A connection that nobody listens to has no [`Observed`], and nothing here is
-//! inlined into what happens at each packet.
+//! Reports the sending half of a connection to the run's listeners: events, and counters by the
+//! names of Linux's `tcp_info`. A connection without a listener has no [`Observed`].
 
 use super::scoreboard::{Counts, Loss};
 use super::sender::{Sender, Transmit};
@@ -15,8 +14,8 @@ use crate::trace::{AckView, SegmentView, SenderEvent, SenderState, SenderView};
 #[derive(Debug)]
 pub(super) struct Observed {
     view: SenderView,
-    /// The state that was told last.
-    told: Option<SenderState>,
+    /// The state that was reported last.
+    reported: Option<SenderState>,
 
     data_segs_out: u64,
     bytes_sent: u64,
@@ -56,7 +55,7 @@ impl Observed {
     pub(super) fn new(view: SenderView, now: Instant) -> Self {
         Self {
             view,
-            told: None,
+            reported: None,
             data_segs_out: 0,
             bytes_sent: 0,
             total_retrans: 0,
@@ -135,8 +134,8 @@ impl Observed {
             cx.tell(self.view, lost);
         }
         let state = half.state();
-        if self.told != Some(state) {
-            self.told = Some(state);
+        if self.reported != Some(state) {
+            self.reported = Some(state);
             cx.tell(self.view, SenderEvent::Changed(state));
         }
     }

@@ -193,7 +193,7 @@ pub(super) struct Scoreboard {
     lost_in_flight: u32,
     /// With RACK: numbers of segments sent again, and when, in that order.
     resent: Option<VecDeque<(u64, Instant)>>,
-    /// Where someone listens: what was deemed lost since it was last told.
+    /// Segments deemed lost since the losses were last taken; `None` without a listener.
     losses: Option<Vec<Loss>>,
 }
 

@@ -168,7 +168,7 @@ pub struct Recorder {
     /// The number of queues reported in this interval so far.
     shown: usize,
     connection_series: Vec<ConnectionRow>,
-    /// In a run in which someone asks for it.
+    /// Rows of `tcp_info`; `None` unless they are kept.
     tcp_infos: Option<Box<TcpInfos>>,
 
     // The recipients of trace events.
@@ -252,7 +252,7 @@ impl Recorder {
         self.tcp_infos = Some(Box::new(infos));
     }
 
-    /// What `tcp_info` would say of senders, if someone asks for it.
+    /// What `tcp_info` would say of senders; `None` unless it is kept.
     pub(crate) fn tcp_infos(&self) -> Option<&TcpInfos> {
         self.tcp_infos.as_deref()
     }

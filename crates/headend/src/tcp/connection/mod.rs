@@ -71,7 +71,7 @@ pub struct Connection {
     /// What holds the sender back while it may send, and since when; what came before is recorded.
     limit: Option<SendLimit>,
     limit_since: Instant,
-    /// What is told of the sending half, where someone listens.
+    /// The observer of the sending half; `None` without a listener.
     observed: Option<Box<Observed>>,
 
     /// For data and, before that, for the SYN or SYN-ACK.
@@ -223,7 +223,7 @@ impl Connection {
         self.notify_if_writable(cx);
     }
 
-    /// Tells from now on what happens in the sending half, if someone listens.
+    /// Creates the observer of the sending half if the run has a listener.
     fn observe(&mut self, cx: &mut Context<'_>) {
         let header = cx.header(self.flow);
         let view = SenderView {
@@ -238,7 +238,7 @@ impl Connection {
         }
     }
 
-    /// Tells what has changed in the sending half, if someone listens.
+    /// Reports changes of the sending half.
     #[inline]
     fn tell(&mut self, cx: &mut Context<'_>) {
         if let Some(observed) = &mut self.observed {
