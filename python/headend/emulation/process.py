@@ -22,6 +22,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from headend.custom.interruption import PATIENCE_SECONDS, interrupt_code
+
 #: Signals that the process leaves to the one who started it: those of them that the platform has.
 HANDLED_SIGNALS = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -37,8 +39,7 @@ _LENGTH = struct.Struct("<Q")
 #: How long an update is waited for, in seconds; a signal for the commands is passed on within it.
 SLICE_SECONDS = 0.1
 
-#: How long one call of the user's own code may take, in seconds; once the commands were to stop, a
-#: fifth of it.
+#: How long one call of the user's own code may take, in seconds, while the run goes on.
 CALL_SECONDS = 5.0
 
 
@@ -160,11 +161,8 @@ def _follow(emulation: Any, orders: BinaryIO, reports: BinaryIO) -> bool:
 
 def _interrupt_code(silence: float, *, is_stopped: bool) -> None:
     """Interrupt code of the user's own where nothing was heard of the emulation for so long."""
-    if silence < (CALL_SECONDS / 5 if is_stopped else CALL_SECONDS):
-        return
-    from headend.custom.interruption import interrupt_code
-
-    interrupt_code()
+    if silence >= (PATIENCE_SECONDS if is_stopped else CALL_SECONDS):
+        interrupt_code()
 
 
 def _list_columns(tables: dict[str, Any]) -> dict[str, Any]:

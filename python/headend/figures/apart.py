@@ -16,19 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headend.figures.parts import NAMES, list_own_parts, list_values
 from headend.figures.theme import DASHES, PALETTE, QUEUE_TONES, SHAPES
 
 #: Marks that have shapes, and those that have dashes.
 POINTS, LINES = ("point",), ("line", "trail")
 
-#: The parts of a specification that hold charts.
-PARTS = ("layer", "vconcat", "hconcat", "concat")
-
 #: In a legend of lines, each is 26 pixels long: long enough for its dashes to be seen.
 SYMBOLS = {"symbolType": "stroke", "symbolSize": 26**2, "symbolStrokeWidth": 2}
-
-#: Types of fields that name series.
-NAMES = ("nominal", "ordinal")
 
 
 def tell_apart(specification: dict[str, Any]) -> None:
@@ -54,7 +49,7 @@ def _resolve_forms(part: dict[str, Any]) -> None:
     if "color" in scales:
         forms = dict.fromkeys(("strokeDash", "shape"), scales["color"])
         part["resolve"] = {**part["resolve"], "scale": {**forms, **scales}}
-    for own in (own for name in PARTS for own in part.get(name, ())):
+    for own in list_own_parts(part):
         _resolve_forms(own)
 
 
@@ -117,11 +112,8 @@ class _Unit:
 
     def find_values(self, field: str) -> list[Any]:
         """Give the values of a field in its rows, each once."""
-        if isinstance(self.rows, Mapping):
-            values = self.rows.get(field, [])
-        else:
-            values = [row.get(field) for row in self.rows]
-        return [value for value in dict.fromkeys(values) if value is not None]
+        values = dict.fromkeys(list_values(self.rows, field))
+        return [value for value in values if value is not None]
 
 
 def _list_units(
@@ -132,7 +124,7 @@ def _list_units(
     rows = sets.get(part["data"].get("name"), ()) if part.get("data") else rows
     if "mark" in part:
         yield _Unit(part, encoding, rows)
-    for own in (own for name in PARTS for own in part.get(name, ())):
+    for own in list_own_parts(part):
         yield from _list_units(own, sets, encoding, rows)
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-#: Channels along which categories stand, and those that have legends.
+from headend.figures.parts import LEGENDS, NAMES, list_parts, list_values
+
+#: Channels along which categories stand.
 EDGES = ("x", "y")
-LEGENDS = ("color", "fill", "shape", "stroke", "strokeDash", "opacity", "size")
 
 #: Channels whose names are in the data: those, and places beside others of the same category.
 NAMED = (*EDGES, *LEGENDS, "xOffset", "yOffset", "detail", "order", "row", "column", "facet")
@@ -22,17 +23,11 @@ NAMED = (*EDGES, *LEGENDS, "xOffset", "yOffset", "detail", "order", "row", "colu
 LISTS = ("domain", "sort", "values")
 EXPRESSIONS = ("test", "expr", "filter", "calculate", "labelExpr")
 
-#: The parts of a specification that hold charts.
-PARTS = ("layer", "vconcat", "hconcat", "concat")
-
-#: Types of fields that hold names.
-NAMES = ("nominal", "ordinal")
-
 
 def put_texts(specification: dict[str, Any], texts: Mapping[str, str]) -> None:
     """Put texts in the place of names in a specification, whose data are rows or columns."""
     fields = find_fields(specification, only_shown=False)
-    for part in _list_units(specification):
+    for part in list_parts(specification):
         for channel in _list_channels(part):
             _put_title(channel, texts)
             if channel.get("field") in fields and channel.get("type") in NAMES:
@@ -57,13 +52,6 @@ def _quote(name: str) -> str:
     return json.dumps(name, ensure_ascii=False)
 
 
-def _list_units(part: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Give a chart and all that it is made of."""
-    yield part
-    for own in (own for name in PARTS for own in part.get(name, ())):
-        yield from _list_units(own)
-
-
 def _list_channels(part: Mapping[str, Any], names: Sequence[str] = NAMED) -> list[dict[str, Any]]:
     encoding = part.get("encoding", {})
     return [encoding[name] for name in names if isinstance(encoding.get(name), dict)]
@@ -72,7 +60,7 @@ def _list_channels(part: Mapping[str, Any], names: Sequence[str] = NAMED) -> lis
 def find_titles(specification: dict[str, Any]) -> list[str]:
     """List the titles of axes and legends."""
     found = []
-    for part in _list_units(specification):
+    for part in list_parts(specification):
         for channel in _list_channels(part, (*EDGES, *LEGENDS)):
             for own in (channel, channel.get("axis") or {}, channel.get("legend") or {}):
                 title = own.get("title")
@@ -120,7 +108,7 @@ def find_fields(specification: dict[str, Any], *, only_shown: bool) -> dict[str,
     """
     sets = specification.get("datasets", {})
     found: dict[str, list[str]] = {}
-    for part in _list_units(specification):
+    for part in list_parts(specification):
         encoding = part.get("encoding", {})
         for name in NAMED:
             channel = encoding.get(name)
@@ -134,7 +122,7 @@ def find_fields(specification: dict[str, Any], *, only_shown: bool) -> dict[str,
             values = found.setdefault(channel["field"], [])
             listed = (channel.get("scale") or {}).get("domain")
             if not isinstance(listed, list):
-                listed = [] if only_shown and values else _list_values(sets, channel["field"])
+                listed = [] if only_shown and values else _list_all_values(sets, channel["field"])
             legend = channel.get("legend") or {}
             # A scale may have names for all that there could be, and the legend those that are.
             listed = legend.get("values", listed) if only_shown else listed
@@ -142,12 +130,6 @@ def find_fields(specification: dict[str, Any], *, only_shown: bool) -> dict[str,
     return {field: values for field, values in found.items() if values}
 
 
-def _list_values(sets: Mapping[str, Any], field: str) -> list[Any]:
-    every = (
-        value
-        for rows in sets.values()
-        for value in (
-            rows.get(field, []) if isinstance(rows, Mapping) else [row.get(field) for row in rows]
-        )
-    )
+def _list_all_values(sets: Mapping[str, Any], field: str) -> list[Any]:
+    every = (value for rows in sets.values() for value in list_values(rows, field))
     return list(dict.fromkeys(every))

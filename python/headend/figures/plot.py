@@ -19,6 +19,7 @@ from headend.figures.export import (
 )
 from headend.figures.figure import Figure
 from headend.figures.paper import read_paper
+from headend.figures.parts import LEGENDS
 from headend.figures.renaming import rename_figures
 from headend.figures.rows import check_rows, is_laid_out, read_rows
 from headend.figures.theme import HEIGHT, WIDTH, configure
@@ -27,9 +28,6 @@ from headend.results.folder import make_folder, write_file
 #: The media type of a Vega-Lite chart in notebooks, and the schema of its language version.
 VEGALITE = "application/vnd.vegalite.v5+json"
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
-
-#: Channels whose scales and legends stacked charts do not share.
-APART = ("color", "fill", "opacity", "shape", "size", "stroke", "strokeDash")
 
 #: The largest specification that a notebook is given beside the picture, in characters of JSON.
 MOST_DATA = 1_000_000
@@ -221,7 +219,7 @@ def _stack(panels: Sequence[dict[str, Any]]) -> dict[str, Any]:
         data |= {f"{name}_{number}": values for name, values in rows.items()}
         choices += renamed.pop("params", [])
         stacked.append(renamed)
-    apart = dict.fromkeys(APART, "independent")
+    apart = dict.fromkeys(LEGENDS, "independent")
     content: dict[str, Any] = {"vconcat": stacked, "resolve": {"scale": apart, "legend": apart}}
     return content | ({"params": choices} if choices else {}) | ({"datasets": data} if data else {})
 

@@ -29,6 +29,7 @@ from headend.figures.paper import (
     Paper,
     name_option,
 )
+from headend.figures.parts import list_parts
 from headend.figures.svg import draw_svg, find_root, fit_specification
 from headend.text.wording import keep_units, list_names
 
@@ -45,9 +46,8 @@ LETTER = 6.8
 #: The angle of labels that have no room beside each other.
 TURNED = -40
 
-#: Channels that have legends, and the parts of a specification that hold charts.
+#: Channels that have legends.
 LEGENDS = ("color", "fill", "shape", "stroke", "strokeDash")
-PARTS = ("layer", "vconcat", "hconcat")
 
 _SIZE = re.compile(r"\b(width|height)\b")
 
@@ -241,7 +241,7 @@ def _prepare(panel: Panel) -> dict[str, Any]:
     """Give a panel's specification without what a reader can choose in it."""
     chart = panel.specify()
     chosen = {own["name"] for own in chart.pop("params", [])}
-    for part in _list_parts(chart):
+    for part in list_parts(chart):
         part.pop("name", None)
         encoding = part.get("encoding", {})
         for name, channel in list(encoding.items()):
@@ -252,21 +252,15 @@ def _prepare(panel: Panel) -> dict[str, Any]:
     return chart
 
 
-def _list_parts(part: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield part
-    for own in (own for name in PARTS for own in part.get(name, ())):
-        yield from _list_parts(own)
-
-
 def _number_data(chart: dict[str, Any], number: int) -> None:
     """Give the data of a panel names that no other panel has."""
-    for part in _list_parts(chart):
+    for part in list_parts(chart):
         if "name" in part.get("data", {}):
             part["data"] = {"name": f"{part['data']['name']}_{number}"}
 
 
 def _list_legends(chart: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for part in _list_parts(chart):
+    for part in list_parts(chart):
         for name in LEGENDS:
             channel = part.get("encoding", {}).get(name)
             if isinstance(channel, dict) and "field" in channel and channel.get("scale"):
@@ -323,7 +317,7 @@ def _find_titles(chart: dict[str, Any], edge: str) -> list[str]:
     """Give the titles along an edge, each once."""
     titles = (
         part["encoding"][edge].get("title")
-        for part in _list_parts(chart)
+        for part in list_parts(chart)
         if isinstance(part.get("encoding", {}).get(edge), dict)
     )
     return list(dict.fromkeys(title for title in titles if isinstance(title, str)))
@@ -348,7 +342,7 @@ def _list_repeated(
 
 
 def _drop_title(chart: dict[str, Any], edge: str) -> None:
-    for part in _list_parts(chart):
+    for part in list_parts(chart):
         channel = part.get("encoding", {}).get(edge)
         if isinstance(channel, dict) and "field" in channel:
             channel["title"] = None
@@ -356,7 +350,7 @@ def _drop_title(chart: dict[str, Any], edge: str) -> None:
 
 def _turn_labels(chart: dict[str, Any], plot: float) -> None:
     """Turn the labels of categories along the bottom where they have no room beside each other."""
-    for part in _list_parts(chart):
+    for part in list_parts(chart):
         channel = part.get("encoding", {}).get("x")
         if not isinstance(channel, dict) or channel.get("type") != "nominal":
             continue

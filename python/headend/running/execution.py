@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 import time
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 SLICE_SECONDS = 0.1
 
 Progress = Callable[[int], None]
+#: What `describe_failure` begins with.
+_AT = re.compile(r"^at \S+ \S+ of simulated time, ")
+
 Job = TypeVar("Job")
 Outcome = TypeVar("Outcome")
 
@@ -118,6 +122,17 @@ def execute(
 def describe_failure(failure: str, simulated_ns: int) -> str:
     """Say what code of the user's own said when it failed, and when that was."""
     return f"at {format_quantity(simulated_ns, 'time')} of simulated time, {failure}"
+
+
+def remove_time(reason: str) -> str:
+    """Give what `describe_failure` said without the time; any other text as it is.
+
+    Examples
+    --------
+    >>> remove_time(describe_failure("my.py:Law: no", 2_100_000_000))
+    'my.py:Law: no'
+    """
+    return _AT.sub("", reason)
 
 
 def execute_all(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from headend.analysis.estimate import (
 )
 from headend.pages.experiment import write_experiment_page
 from headend.pages.section import Page, Section, fold_long, text
+from headend.running.execution import remove_time
 from headend.sweeps.details import tabulate_bests, tabulate_knees, tabulate_shares
 from headend.sweeps.result import SweepResult
 from headend.text.quantity import choose_unit
@@ -23,9 +23,6 @@ from headend.wording.table import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
     from headend.text.quantity import Kind, Unit
-
-#: When code of the user's own failed, before what it said (`describe_failure`).
-_AT = re.compile(r"^at \S+ \S+ of simulated time, ")
 
 #: Rows of a table that is not folded.
 MOST_OPEN = 12
@@ -139,7 +136,7 @@ def list_failures(failures: Mapping[tuple[Any, ...], str]) -> list[tuple[int, st
     places: dict[str, list[tuple[Any, ...]]] = {}
     reasons: dict[str, str] = {}
     for place, reason in failures.items():
-        what = _AT.sub("", reason)
+        what = remove_time(reason)
         reasons.setdefault(what, reason)
         places.setdefault(what, []).append(place)
     told = []
