@@ -1,35 +1,45 @@
 //! What happens to packets and requests, as rows of numbers.
 
+#![expect(
+    clippy::float_cmp,
+    reason = "what wasm-bindgen makes of an enum compares a number of JavaScript's with itself"
+)]
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use headend::time::Instant;
 use headend::trace::{PacketView, QueueId, Sink, TraceEvent, TraceKinds};
+use wasm_bindgen::prelude::*;
 
 /// The numbers of a row: kind, time in ms, queue, flow, side, sequence number, bytes, and a number
 /// of the kind's own. What a kind does not have is −1.
 pub(crate) const WIDTH: usize = 8;
 
-/// The kinds of rows, in the order of their numbers, with what their last number is.
-pub(crate) const KINDS: [&str; 10] = [
-    "enqueued",
-    // The sojourn time, ms.
-    "dequeued",
-    // The number of the reason.
-    "discarded",
-    "marked",
-    // The one-way delay, ms.
-    "delivered",
-    // When the request is sent, ms; the bytes are those requested.
-    "requested",
-    // When the burst starts, ms; the bytes are those granted.
-    "granted",
-    // When the packet leaves the CMTS, ms.
-    "loaded",
-    // When the burst starts, ms.
-    "prepared",
-    // Whether the CMTS received it: 0 or 1.
-    "answered",
-];
+/// The kinds of rows, each with what its last number is.
+#[wasm_bindgen]
+#[derive(Debug, Clone, Copy)]
+pub enum Kind {
+    /// A packet joined a queue.
+    Enqueued,
+    /// A packet was taken out for transmission: the sojourn time, ms.
+    Dequeued,
+    /// A packet was discarded: the number of the reason.
+    Discarded,
+    /// A packet was marked CE.
+    Marked,
+    /// A packet reached its receiver: the one-way delay, ms.
+    Delivered,
+    /// A modem requested bytes: when the request is sent, ms. The row's bytes are those requested.
+    Requested,
+    /// A modem learned of a grant: when its burst starts, ms. The row's bytes are those granted.
+    Granted,
+    /// The last bytes of a packet are in a burst: when the packet leaves the CMTS, ms.
+    Loaded,
+    /// A modem prepared a burst: when it starts, ms.
+    Prepared,
+    /// A modem learned what became of a request: 1 if the CMTS received it, 0 if it collided.
+    Answered,
+}
 
 /// The rows that were not taken yet.
 #[derive(Debug, Clone, Default)]
@@ -72,51 +82,73 @@ impl Sink for Events {
 fn write(at: f64, event: &TraceEvent) -> Option<[f64; WIDTH]> {
     let ms = |at: Instant| at.as_nanos() as f64 / 1e6;
     Some(match *event {
-        TraceEvent::Enqueued { queue, packet } => of_packet(0, at, Some(queue), &packet, -1.0),
+        TraceEvent::Enqueued { queue, packet } => {
+            of_packet(Kind::Enqueued, at, Some(queue), &packet, -1.0)
+        }
         TraceEvent::Dequeued {
             queue,
             packet,
             sojourn,
-        } => of_packet(1, at, Some(queue), &packet, sojourn.as_secs_f64() * 1e3),
+        } => of_packet(
+            Kind::Dequeued,
+            at,
+            Some(queue),
+            &packet,
+            sojourn.as_secs_f64() * 1e3,
+        ),
         TraceEvent::Discarded {
             queue,
             packet,
             reason,
-        } => of_packet(2, at, queue, &packet, f64::from(reason as u32)),
-        TraceEvent::Marked { queue, packet } => of_packet(3, at, Some(queue), &packet, -1.0),
-        TraceEvent::Delivered { packet, delay } => {
-            of_packet(4, at, None, &packet, delay.as_secs_f64() * 1e3)
+        } => of_packet(
+            Kind::Discarded,
+            at,
+            queue,
+            &packet,
+            f64::from(reason as u32),
+        ),
+        TraceEvent::Marked { queue, packet } => {
+            of_packet(Kind::Marked, at, Some(queue), &packet, -1.0)
         }
+        TraceEvent::Delivered { packet, delay } => of_packet(
+            Kind::Delivered,
+            at,
+            None,
+            &packet,
+            delay.as_secs_f64() * 1e3,
+        ),
         TraceEvent::Requested {
             queue, bytes, sent, ..
-        } => of_queue(5, at, queue, bytes as f64, ms(sent)),
+        } => of_queue(Kind::Requested, at, queue, bytes as f64, ms(sent)),
         TraceEvent::Granted {
             queue,
             bytes,
             start,
-        } => of_queue(6, at, queue, bytes as f64, ms(start)),
+        } => of_queue(Kind::Granted, at, queue, bytes as f64, ms(start)),
         TraceEvent::Loaded {
             queue,
             packet,
             delivery,
-        } => of_packet(7, at, Some(queue), &packet, ms(delivery)),
-        TraceEvent::Prepared { queue, start } => of_queue(8, at, queue, -1.0, ms(start)),
+        } => of_packet(Kind::Loaded, at, Some(queue), &packet, ms(delivery)),
+        TraceEvent::Prepared { queue, start } => {
+            of_queue(Kind::Prepared, at, queue, -1.0, ms(start))
+        }
         TraceEvent::Answered { queue, heard, .. } => {
-            of_queue(9, at, queue, -1.0, f64::from(u8::from(heard)))
+            of_queue(Kind::Answered, at, queue, -1.0, f64::from(u8::from(heard)))
         }
         _ => return None,
     })
 }
 
 fn of_packet(
-    kind: u8,
+    kind: Kind,
     at: f64,
     queue: Option<QueueId>,
     packet: &PacketView,
     own: f64,
 ) -> [f64; WIDTH] {
     [
-        f64::from(kind),
+        f64::from(kind as u8),
         at,
         queue.map_or(-1.0, |queue| f64::from(queue.0)),
         f64::from(packet.group.0),
@@ -127,7 +159,16 @@ fn of_packet(
     ]
 }
 
-fn of_queue(kind: u8, at: f64, queue: QueueId, bytes: f64, own: f64) -> [f64; WIDTH] {
+fn of_queue(kind: Kind, at: f64, queue: QueueId, bytes: f64, own: f64) -> [f64; WIDTH] {
     let queue = f64::from(queue.0);
-    [f64::from(kind), at, queue, -1.0, -1.0, -1.0, bytes, own]
+    [
+        f64::from(kind as u8),
+        at,
+        queue,
+        -1.0,
+        -1.0,
+        -1.0,
+        bytes,
+        own,
+    ]
 }

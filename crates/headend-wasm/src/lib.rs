@@ -10,6 +10,7 @@ mod refusal;
 mod run;
 mod tables;
 
+pub use events::Kind;
 pub use run::Run;
 pub use tables::Tables;
 

@@ -4,7 +4,7 @@ use headend::simulation::Simulation;
 use headend::time::Instant;
 use wasm_bindgen::prelude::*;
 
-use crate::events::{Events, KINDS, WIDTH};
+use crate::events::{Events, WIDTH};
 use crate::refusal::say;
 use crate::tables::Tables;
 
@@ -53,20 +53,15 @@ impl Run {
         self.events = Some(events);
     }
 
-    /// The kinds of recorded events, in the order of their numbers.
-    #[wasm_bindgen(js_name = eventKinds)]
-    pub fn event_kinds() -> Vec<String> {
-        KINDS.iter().map(|&kind| kind.to_owned()).collect()
-    }
-
     /// How many numbers an event has.
     #[wasm_bindgen(js_name = eventWidth)]
     pub fn event_width() -> usize {
         WIDTH
     }
 
-    /// The events since the last call, one after the other: kind, time in ms, queue, flow, side,
-    /// sequence number, bytes, and a number of the kind's own; −1 for what a kind has not.
+    /// The events since the last call, one after the other: [kind](crate::Kind), time in ms, queue,
+    /// flow, side, sequence number, bytes, and a number of the kind's own; −1 for what a kind has
+    /// not.
     #[wasm_bindgen(js_name = takeEvents)]
     pub fn take_events(&self) -> Vec<f64> {
         self.events.as_ref().map(Events::take).unwrap_or_default()

@@ -1,21 +1,11 @@
 // The rows of numbers in which the engine says what happens to packets and requests.
 
+import { Kind } from "@engine/headend_wasm.js";
+
+export { Kind };
+
 /** The numbers of a row; `crates/headend-wasm/src/events.rs` says what each is. */
 export const WIDTH = 8;
-
-/** The kinds, by their numbers. */
-export enum Kind {
-  Enqueued,
-  Dequeued,
-  Discarded,
-  Marked,
-  Delivered,
-  Requested,
-  Granted,
-  Loaded,
-  Prepared,
-  Answered,
-}
 
 export interface Event {
   kind: Kind;

@@ -3,6 +3,7 @@
 import init, { Run } from "@engine/headend_wasm.js";
 import engine from "virtual:engine";
 
+import { WIDTH } from "./events";
 import type { Reply, Request } from "./messages";
 
 /** Decodes the engine without a request: a page from a disk may make none. */
@@ -27,6 +28,7 @@ function answer(request: Request): void {
       reply({ kind: "refused", run: request.run, refusal: JSON.parse(String(refusal)) });
       return;
     }
+    if (Run.eventWidth() !== WIDTH) throw new Error("another engine than this page was made for");
     run.listen();
     reply({ kind: "begun", run: request.run, queues: run.queues(), flows: run.flows() });
   } else if (run) {
