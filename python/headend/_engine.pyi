@@ -310,6 +310,9 @@ class Columns:
 @final
 class Run:
     engine_version: ClassVar[str]
+    # How many ends of connections have a qlog, and how many rows `tcp_info` has; more are counted.
+    most_qlog_traces: ClassVar[int]
+    most_tcp_info_rows: ClassVar[int]
     # `recording`: real hosts send again what it holds, in virtual time; a ValueError says why that
     # cannot be. `follow`: a flow and a time in ns; the life of its first packet from then on
     # becomes the table `steps`. `observe`: "qlog" or "tcp_info", and flows; what happens at their

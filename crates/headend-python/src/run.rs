@@ -114,6 +114,16 @@ impl Run {
     #[pyo3(name = "engine_version")]
     const ENGINE_VERSION: &'static str = env!("CARGO_PKG_VERSION");
 
+    /// The ends of connections that have a trace of qlog; later ones are only counted.
+    #[classattr]
+    #[pyo3(name = "most_qlog_traces")]
+    const MOST_QLOG_TRACES: usize = headend::wire::qlog::MOST_TRACES;
+
+    /// The rows of `tcp_info` that are kept; later ones are only counted.
+    #[classattr]
+    #[pyo3(name = "most_tcp_info_rows")]
+    const MOST_TCP_INFO_ROWS: usize = headend::metrics::tcp_info::MOST_ROWS;
+
     #[new]
     #[pyo3(signature = (scenario, seed = None, follow = None, recording = None, observe = None))]
     fn new(
@@ -178,61 +188,38 @@ impl Run {
     /// The simulated time so far, in nanoseconds.
     #[getter]
     fn now(&self) -> PyResult<u64> {
-        let mut state = self.state();
-        let simulation = state.take()?;
-        let now = simulation.now().as_nanos();
-        state.simulation = Some(simulation);
-        Ok(now)
+        self.ask(|simulation| simulation.now().as_nanos())
     }
 
     /// The bytes that were captured since the last call, by point, to be appended to the earlier
     /// ones. Empty if nothing is captured.
     fn take_capture<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let mut state = self.state();
-        let mut simulation = state.take()?;
-        let pieces = simulation.take_capture();
-        state.simulation = Some(simulation);
-        to_dict(py, pieces)
+        to_dict(py, self.ask(Simulation::take_capture)?)
     }
 
     /// What was written as qlog since the last call, by trace, to be appended to the earlier
     /// pieces. Empty if nothing is written.
     fn take_qlog<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let mut state = self.state();
-        let mut simulation = state.take()?;
-        let pieces = simulation.take_qlog();
-        state.simulation = Some(simulation);
-        to_dict(py, pieces)
+        to_dict(py, self.ask(Simulation::take_qlog)?)
     }
 
     /// Ends of connections without a trace, and rows of `tcp_info` that there was no room for.
     fn left_out(&self) -> PyResult<u64> {
-        let mut state = self.state();
-        let simulation = state.take()?;
-        let left_out = simulation.left_out();
-        state.simulation = Some(simulation);
-        Ok(left_out)
+        self.ask(|simulation| simulation.left_out())
     }
 
     /// How the frames of real hosts have ended so far, as JSON: counts, and the digest of all.
     /// `None` if this is no replay.
     fn frames(&self) -> PyResult<Option<String>> {
-        let mut state = self.state();
-        let simulation = state.take()?;
-        let ends = simulation.frames_ended();
-        state.simulation = Some(simulation);
-        let is_replay = state.replay.is_some();
+        let ends = self.ask(|simulation| simulation.frames_ended())?;
+        let is_replay = self.state().replay.is_some();
         Ok(is_replay.then(|| recording::ends_to_json(&ends)))
     }
 
     /// What the code of a law or control said when it failed, which ended the run; `None` if none
     /// did.
     fn failure(&self) -> PyResult<Option<String>> {
-        let mut state = self.state();
-        let simulation = state.take()?;
-        let failure = simulation.failure().map(str::to_owned);
-        state.simulation = Some(simulation);
-        Ok(failure)
+        self.ask(|simulation| simulation.failure().map(str::to_owned))
     }
 
     /// The result tables: of the whole run, or of the part that has run so far.
@@ -250,6 +237,15 @@ impl Run {
 }
 
 impl Run {
+    /// Lets `question` look at the simulation, between two calls of [`Self::advance`].
+    fn ask<T>(&self, question: impl FnOnce(&mut Simulation) -> T) -> PyResult<T> {
+        let mut state = self.state();
+        let mut simulation = state.take()?;
+        let answer = question(&mut simulation);
+        state.simulation = Some(simulation);
+        Ok(answer)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

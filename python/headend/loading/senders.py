@@ -35,10 +35,6 @@ LARGEST_QLOG_BYTES = 2**30
 #: What can be written of senders.
 KINDS = ("qlog", "tcp_info")
 
-#: The first ends of connections that have a trace, and the rows of tcp_info that there are.
-MOST_TRACES = 100
-MOST_ROWS = 500_000
-
 #: Names that an error lists at most.
 MOST_NAMED = 6
 
@@ -180,9 +176,12 @@ class Senders:
         if not execution.finished:
             return []
         if execution.left_out:
+            from headend._engine import Run
+
+            most = Run.most_tcp_info_rows
             raise InputError(
-                f"{self.again.shown_as}: tcp_info would have {execution.left_out + MOST_ROWS} rows,"
-                f" of at most {MOST_ROWS}; {self._choose()}"
+                f"{self.again.shown_as}: tcp_info would have {execution.left_out + most} rows,"
+                f" of at most {most}; {self._choose()}"
             )
         from headend.engine.columns import build_plain_frame
 
@@ -206,10 +205,12 @@ class Senders:
         except OSError as error:
             raise InputError(f"{target}: cannot be written: {describe_system(error)}") from error
         if execution.left_out:
+            from headend._engine import Run
+
             _LOGGER.warning(
                 "%s: the first %d ends of connections have a trace, %d more have none; %s",
                 self.again.shown_as,
-                MOST_TRACES,
+                Run.most_qlog_traces,
                 execution.left_out,
                 self._choose(),
             )

@@ -40,13 +40,11 @@ pub(crate) fn take_interruption() -> Option<PyErr> {
     INTERRUPTION.take()
 }
 
-/// Notes an error that is an interruption, such as Ctrl-C; false if it is another error.
-fn note_interruption(py: Python<'_>, error: &PyErr) -> bool {
-    let is_one = error.is_instance_of::<PyKeyboardInterrupt>(py);
-    if is_one {
+/// Notes an error that is an interruption, such as Ctrl-C.
+fn note_interruption(py: Python<'_>, error: &PyErr) {
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         INTERRUPTION.set(Some(error.clone_ref(py)));
     }
-    is_one
 }
 
 /// The error of something that is due at a time that has passed.

@@ -12,7 +12,7 @@ use crate::packet::Side;
 use crate::time::{Duration, Instant};
 
 /// The most rows that are kept; later ones are only counted.
-const MOST_ROWS: usize = 500_000;
+pub const MOST_ROWS: usize = 500_000;
 
 /// The state of a sender's loss recovery, `tcpi_ca_state`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,7 +29,7 @@ use crate::trace::{
 };
 
 /// The most traces of a run; further ends are only counted.
-const MOST_TRACES: usize = 100;
+pub const MOST_TRACES: usize = 100;
 
 /// The traces of a run, shared between the listener and whoever takes them.
 #[derive(Debug, Clone)]
