@@ -8,11 +8,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use headend::time::Instant;
-use headend::trace::{PacketView, QueueId, Sink, TraceEvent, TraceKinds};
+use headend::trace::{
+    PacketView, QueueId, SenderEvent, SenderState, SenderView, Sink, TraceEvent, TraceKinds,
+};
 use wasm_bindgen::prelude::*;
 
-/// The numbers of a row: kind, time in ms, queue, flow, side, sequence number, bytes, and a number
-/// of the kind's own. What a kind does not have is −1.
+/// The numbers of a row: kind, time in ms, queue, flow, side, sequence number (of a sender: the number
+/// of its connection), bytes, and a number of the kind's own. What a kind does not have is −1.
 pub(crate) const WIDTH: usize = 8;
 
 /// The kinds of rows, each with what its last number is.
@@ -39,6 +41,8 @@ pub enum Kind {
     Prepared,
     /// A modem learned what became of a request: 1 if the CMTS received it, 0 if it collided.
     Answered,
+    /// A sender's congestion window changed: its smoothed RTT, ms. The row's bytes are the window.
+    Window,
 }
 
 /// The rows that were not taken yet.
@@ -65,6 +69,7 @@ impl Sink for Events {
             TraceKinds::LOADED,
             TraceKinds::PREPARED,
             TraceKinds::ANSWERED,
+            TraceKinds::SENDER,
         ]
         .into_iter()
         .fold(TraceKinds::NONE, TraceKinds::union)
@@ -136,6 +141,10 @@ fn write(at: f64, event: &TraceEvent) -> Option<[f64; WIDTH]> {
         TraceEvent::Answered { queue, heard, .. } => {
             of_queue(Kind::Answered, at, queue, -1.0, f64::from(u8::from(heard)))
         }
+        TraceEvent::Sender {
+            sender,
+            event: SenderEvent::Changed(state),
+        } => of_sender(at, &sender, &state),
         _ => return None,
     })
 }
@@ -156,6 +165,19 @@ fn of_packet(
         packet.seq as f64,
         f64::from(packet.size),
         own,
+    ]
+}
+
+fn of_sender(at: f64, sender: &SenderView, state: &SenderState) -> [f64; WIDTH] {
+    [
+        f64::from(Kind::Window as u8),
+        at,
+        -1.0,
+        f64::from(sender.group.0),
+        sender.side.index() as f64,
+        f64::from(sender.ordinal),
+        state.cwnd_bytes as f64,
+        (state.srtt).map_or(-1.0, |srtt| srtt.as_secs_f64() * 1e3),
     ]
 }
 

@@ -1,7 +1,9 @@
 //! A run that goes on by so much simulated time a call.
 
+use headend::metrics::sample::QueueInternals;
 use headend::simulation::Simulation;
 use headend::time::Instant;
+use headend::trace::QueueId;
 use wasm_bindgen::prelude::*;
 
 use crate::events::{Events, WIDTH};
@@ -60,8 +62,8 @@ impl Run {
     }
 
     /// The events since the last call, one after the other: [kind](crate::Kind), time in ms, queue,
-    /// flow, side, sequence number, bytes, and a number of the kind's own; −1 for what a kind has
-    /// not.
+    /// flow, side, sequence number, bytes, and a number of the kind's own, as [`Kind`](crate::Kind)
+    /// says; −1 for what a kind has not.
     #[wasm_bindgen(js_name = takeEvents)]
     pub fn take_events(&self) -> Vec<f64> {
         self.events.as_ref().map(Events::take).unwrap_or_default()
@@ -88,9 +90,46 @@ impl Run {
         self.simulation.now().as_nanos() as f64 / 1e6
     }
 
+    /// Changes service flows while the run goes on, as changes in a scenario do: from here on the
+    /// run is that of the scenario with these overrides, which has further changes after now.
+    /// `text`, `overrides` and `seed` are otherwise those that the run began with.
+    ///
+    /// # Errors
+    ///
+    /// What the scenario is refused for, as JSON; also if a change creates a service flow, which has
+    /// a place from the start.
+    pub fn change(&mut self, text: &str, overrides: &str, seed: u64) -> Result<(), JsValue> {
+        let changed = crate::read(text, overrides)?.build(seed);
+        if self.simulation.take_changes(changed) {
+            Ok(())
+        } else {
+            Err(say(
+                "a service flow cannot be created in a run that has begun",
+            ))
+        }
+    }
+
+    /// The tokens of the sustained rate that a queue has now, in bytes; nothing where it has no
+    /// token bucket.
+    pub fn tokens(&self, queue: u32) -> Option<f64> {
+        self.internals(queue)?.tokens_bytes
+    }
+
+    /// The drop or mark probability of a queue's control law now; nothing where it has none.
+    #[wasm_bindgen(js_name = dropProbability)]
+    pub fn drop_probability(&self, queue: u32) -> Option<f64> {
+        self.internals(queue)?.drop_probability
+    }
+
     /// The result tables so far.
     pub fn tables(&mut self) -> Tables {
         Tables(self.simulation.tables())
+    }
+}
+
+impl Run {
+    fn internals(&self, queue: u32) -> Option<QueueInternals> {
+        self.simulation.queue_internals(QueueId(queue))
     }
 }
 

@@ -329,3 +329,61 @@ fn another_queue_leaves_the_stations_backoffs_as_they_were() {
         assert!(run.0.choose(draw) == expected, "{queue}");
     }
 }
+
+/// Changes of service flows, two of them while the run goes on.
+const CHANGES: &str = r#"
+[link.cable.docsis.change.early]
+at = "3 s"
+service_flow = "down"
+rate = "50 Mbit/s"
+
+[link.cable.docsis.change.first]
+at = "5001 ms"
+service_flow = "up"
+queue = "pie"
+
+[link.cable.docsis.change.second]
+at = "7500 ms"
+service_flow = "up"
+rate = "4 Mbit/s"
+queue.drop_tail.limit = "30 ms"
+"#;
+
+#[test]
+fn a_change_that_comes_while_the_run_goes_on_is_like_one_that_was_known_from_the_start() {
+    let changes: Vec<&str> = CHANGES.split_inclusive("\n\n").collect();
+    let with = |number: usize| {
+        let scenario = scenario(&format!("{CABLE}{}", changes[..number].concat()), &[]);
+        scenario.build(7)
+    };
+    let mut live = with(1);
+    for (number, at) in [(2, 5000), (3, 7499)] {
+        live.run_until(Instant::from_nanos(at * 1_000_000));
+        assert!(live.take_changes(with(number)));
+    }
+    let live = Tables::finish(live).0;
+    let known = Tables::finish(with(3)).0;
+    // The number of events may differ: one that finds nothing to do counts too.
+    let without_count = |tables: &[(&'static str, Table)]| {
+        let tables = tables
+            .iter()
+            .filter(|(name, _)| *name != "summary")
+            .cloned();
+        bits(&tables.collect::<Vec<_>>())
+    };
+    assert!(without_count(&live) == without_count(&known));
+    assert!(without_count(&live) != without_count(&Tables::finish(with(1)).0));
+}
+
+#[test]
+fn a_service_flow_is_not_created_in_a_run_that_has_begun() {
+    let create = r#"
+        [link.cable.docsis.change.new]
+        at = "5 s"
+        service_flow = "talk"
+        create = { direction = "up", match = { port = "5060" }, rate = "1 Mbit/s" }
+    "#;
+    let mut simulation = scenario(CABLE, &[]).build(1);
+    let other = scenario(&format!("{CABLE}{create}"), &[]).build(1);
+    assert!(!simulation.take_changes(other));
+}

@@ -9,6 +9,7 @@ mod policer;
 mod rate;
 pub mod token_bucket;
 
+use std::collections::VecDeque;
 use std::fmt::Debug;
 
 pub use point_to_point::{DirectionSetup, PointToPoint};
@@ -17,6 +18,7 @@ pub use rate::{RateSchedule, Transmitter};
 
 use crate::context::Context;
 use crate::flow::Port;
+use crate::link::docsis::setup::FlowChange;
 use crate::metrics::Recorder;
 use crate::metrics::channel::ChannelUse;
 use crate::metrics::sample::QueueInternals;
@@ -38,7 +40,7 @@ pub trait Link: Debug + Send {
     /// A wake-up that the link scheduled is due. The link may not need it any more.
     fn wake(&mut self, token: u64, cx: &mut Context<'_>);
     /// The wake-up that the link needs before the first packet arrives.
-    fn first_wake(&self) -> Option<(crate::time::Instant, u64)> {
+    fn first_wake(&self) -> Option<(Instant, u64)> {
         None
     }
     /// Calls `visit` for each queue of the link, always in the same order.
@@ -72,6 +74,20 @@ pub trait Link: Debug + Send {
     /// Sets the rate of the shaper in the queue of `port`. A queue without one ignores it.
     fn set_rate(&mut self, port: Port, rate: Rate, now: Instant) {
         let _ = (port, rate, now);
+    }
+    /// Gives up the changes of service flows that it has yet to make.
+    fn give_changes(&mut self) -> VecDeque<FlowChange> {
+        VecDeque::new()
+    }
+    /// Takes the changes in place of its own. Returns the wake-up that the first one needs.
+    fn take_changes(&mut self, changes: VecDeque<FlowChange>) -> Option<(Instant, u64)> {
+        let _ = changes;
+        None
+    }
+    /// The state of one of its queues, where it can tell that at any time.
+    fn internals(&self, queue: QueueId, now: Instant) -> Option<QueueInternals> {
+        let _ = (queue, now);
+        None
     }
     /// The number of packets in the link, in a queue or partly sent. The conservation check needs
     /// it.

@@ -19,6 +19,7 @@ use crate::line::Line;
 use crate::link::Link;
 use crate::metrics::Recorder;
 use crate::metrics::life::Life;
+use crate::metrics::sample::QueueInternals;
 use crate::metrics::table::Table;
 use crate::metrics::tcp_info::TcpInfos;
 use crate::notice::Notice;
@@ -282,6 +283,32 @@ impl Simulation {
         let traces = self.qlog.as_ref().map_or(0, Qlog::left_out);
         let infos = self.world.recorder.tcp_infos();
         traces as u64 + infos.map_or(0, TcpInfos::left_out)
+    }
+
+    /// Takes over the changes of service flows that `other` has yet to make after now. `other` is a
+    /// simulation at time zero, of the same scenario and seed, with further changes after now: from
+    /// now on this run is that of the other scenario. False, and nothing is taken over, if `other`
+    /// has other queues, as it has where a change creates a service flow.
+    pub fn take_changes(&mut self, mut other: Self) -> bool {
+        if !self.queue_names().eq(other.queue_names()) {
+            return false;
+        }
+        for (index, (link, of_other)) in (0..).zip(self.links.iter_mut().zip(&mut other.links)) {
+            let mut changes = of_other.give_changes();
+            changes.retain(|change| change.at > self.now);
+            if let Some((at, token)) = link.take_changes(changes) {
+                self.world.events.push(at, Source::Link(index), token);
+            }
+        }
+        self.world.recorder.take_settings(other.world.recorder);
+        true
+    }
+
+    /// The state of the queue with this number in the trace, where its link can tell that at any
+    /// time.
+    pub fn queue_internals(&self, queue: QueueId) -> Option<QueueInternals> {
+        let mut links = self.links.iter();
+        links.find_map(|link| link.internals(queue, self.now))
     }
 
     /// The time of the latest event.

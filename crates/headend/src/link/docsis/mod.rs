@@ -60,6 +60,7 @@ use crate::flow::Port;
 use crate::link::{Link, Visitor};
 use crate::metrics::Recorder;
 use crate::metrics::channel::ChannelUse;
+use crate::metrics::sample::QueueInternals;
 use crate::packet::Packet;
 use crate::time::Instant;
 use crate::trace::{DropReason, QueueId};
@@ -202,6 +203,19 @@ impl Link for DocsisLink {
     fn first_wake(&self) -> Option<(Instant, u64)> {
         let first = self.changes.front()?;
         Some((first.at, CHANGE))
+    }
+
+    fn give_changes(&mut self) -> VecDeque<FlowChange> {
+        std::mem::take(&mut self.changes)
+    }
+
+    fn take_changes(&mut self, changes: VecDeque<FlowChange>) -> Option<(Instant, u64)> {
+        self.changes = changes;
+        self.first_wake()
+    }
+
+    fn internals(&self, queue: QueueId, now: Instant) -> Option<QueueInternals> {
+        self.upstream.internals(queue, now)
     }
 
     fn visit_queues(&mut self, now: Instant, visit: &mut Visitor<'_>) {

@@ -24,6 +24,7 @@ use crate::link::token_bucket::Limits;
 use crate::link::{RateSchedule, Visitor};
 use crate::metrics::Recorder;
 use crate::metrics::channel::ChannelUse;
+use crate::metrics::sample::QueueInternals;
 use crate::metrics::utilisation::LimitUse;
 use crate::packet::Packet;
 use crate::qdisc::QueueDiscipline;
@@ -310,6 +311,12 @@ impl Upstream {
         self.flows[flow].replace_queue(discipline, cx);
         self.looks_at_grants[flow] = self.flows[flow].looks_at_grants();
         debug_assert!(!self.flows[flow].must_request(), "a move brings no bytes");
+    }
+
+    /// The state of one of its queues.
+    pub fn internals(&self, queue: QueueId, now: Instant) -> Option<QueueInternals> {
+        let flow = self.flows.iter().find(|flow| flow.id() == queue)?;
+        Some(flow.internals(now))
     }
 
     /// Calls `visit` for each queue, with `None` if the queue has not changed.

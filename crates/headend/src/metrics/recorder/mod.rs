@@ -316,6 +316,14 @@ impl Recorder {
         self.queue_infos.iter().map(first).collect()
     }
 
+    /// Takes over what another run's recorder, which has the same queues, says of the settings of
+    /// service flows and when they hold.
+    pub fn take_settings(&mut self, other: Self) {
+        for (own, of_other) in self.queue_infos.iter_mut().zip(other.queue_infos) {
+            own.service_flow = of_other.service_flow;
+        }
+    }
+
     /// The queue with this name.
     pub fn find_queue(&self, name: &str) -> Option<QueueId> {
         let place = self.queue_infos.iter().position(|info| info.name == name)?;
