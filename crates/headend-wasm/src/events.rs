@@ -5,7 +5,7 @@
     reason = "what wasm-bindgen makes of an enum compares a number of JavaScript's with itself"
 )]
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use headend::time::Instant;
 use headend::trace::{
@@ -13,8 +13,9 @@ use headend::trace::{
 };
 use wasm_bindgen::prelude::*;
 
-/// The numbers of a row: kind, time in ms, queue, flow, side, sequence number (of a sender: the number
-/// of its connection), bytes, and a number of the kind's own. What a kind does not have is −1.
+/// The numbers of a row: kind, time in ms, queue, flow, side, sequence number (of a sender: the
+/// number of its connection), bytes, and a number of the kind's own. What a kind does not have is
+/// −1.
 pub(crate) const WIDTH: usize = 8;
 
 /// The kinds of rows, each with what its last number is.
@@ -43,16 +44,52 @@ pub enum Kind {
     Answered,
     /// A sender's congestion window changed: its smoothed RTT, ms. The row's bytes are the window.
     Window,
+    /// An application measured its own work: the value, in the unit of the measure. The row's
+    /// sequence number is that of the measure in `Run.measures`, and its side is that whose packets
+    /// were measured.
+    Measured,
 }
 
-/// The rows that were not taken yet.
+/// The events of a run.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Events(Arc<Mutex<Vec<f64>>>);
+pub(crate) struct Events(Arc<Mutex<Content>>);
+
+#[derive(Debug, Default)]
+struct Content {
+    /// The rows that were not taken yet, one after the other.
+    rows: Vec<f64>,
+    /// The names of the measures in rows, by their numbers.
+    measures: Vec<&'static str>,
+}
 
 impl Events {
     /// Gives the rows since the last call, one after the other.
     pub(crate) fn take(&self) -> Vec<f64> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.content().rows)
+    }
+
+    /// The names of the measures so far, by their numbers in rows.
+    pub(crate) fn measures(&self) -> Vec<String> {
+        let content = self.content();
+        content
+            .measures
+            .iter()
+            .map(|&name| name.to_owned())
+            .collect()
+    }
+
+    fn content(&self) -> MutexGuard<'_, Content> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Content {
+    fn number(&mut self, measure: &'static str) -> usize {
+        let place = self.measures.iter().position(|&name| name == measure);
+        place.unwrap_or_else(|| {
+            self.measures.push(measure);
+            self.measures.len() - 1
+        })
     }
 }
 
@@ -70,6 +107,7 @@ impl Sink for Events {
             TraceKinds::PREPARED,
             TraceKinds::ANSWERED,
             TraceKinds::SENDER,
+            TraceKinds::MEASURED,
         ]
         .into_iter()
         .fold(TraceKinds::NONE, TraceKinds::union)
@@ -77,14 +115,18 @@ impl Sink for Events {
 
     fn record(&mut self, at: Instant, event: &TraceEvent) {
         let at = at.as_nanos() as f64 / 1e6;
-        let Some(row) = write(at, event) else { return };
-        let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        rows.extend(row);
+        let mut content = self.content();
+        let row = write(at, event, |measure| content.number(measure));
+        content.rows.extend(row.into_iter().flatten());
     }
 }
 
-/// The row of an event.
-fn write(at: f64, event: &TraceEvent) -> Option<[f64; WIDTH]> {
+/// The row of an event. `number` gives that of a measure.
+fn write(
+    at: f64,
+    event: &TraceEvent,
+    number: impl FnOnce(&'static str) -> usize,
+) -> Option<[f64; WIDTH]> {
     let ms = |at: Instant| at.as_nanos() as f64 / 1e6;
     Some(match *event {
         TraceEvent::Enqueued { queue, packet } => {
@@ -145,6 +187,21 @@ fn write(at: f64, event: &TraceEvent) -> Option<[f64; WIDTH]> {
             sender,
             event: SenderEvent::Changed(state),
         } => of_sender(at, &sender, &state),
+        TraceEvent::Measured {
+            group,
+            kind,
+            from,
+            value,
+        } => [
+            f64::from(Kind::Measured as u8),
+            at,
+            -1.0,
+            f64::from(group.0),
+            from.map_or(-1.0, |side| side.index() as f64),
+            number(kind) as f64,
+            -1.0,
+            value,
+        ],
         _ => return None,
     })
 }

@@ -69,6 +69,14 @@ impl Run {
         self.events.as_ref().map(Events::take).unwrap_or_default()
     }
 
+    /// The names of the applications' measures so far, by their numbers in events.
+    pub fn measures(&self) -> Vec<String> {
+        self.events
+            .as_ref()
+            .map(Events::measures)
+            .unwrap_or_default()
+    }
+
     /// The names of the queues, by their numbers in events.
     pub fn queues(&self) -> Vec<String> {
         self.simulation.queue_names().map(str::to_owned).collect()
@@ -96,8 +104,8 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// What the scenario is refused for, as JSON; also if a change creates a service flow, which has
-    /// a place from the start.
+    /// What the scenario is refused for, as JSON; also if a change creates a service flow, which
+    /// has a place from the start.
     pub fn change(&mut self, text: &str, overrides: &str, seed: u64) -> Result<(), JsValue> {
         let changed = crate::read(text, overrides)?.build(seed);
         if self.simulation.take_changes(changed) {

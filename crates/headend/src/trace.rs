@@ -507,6 +507,17 @@ pub enum TraceEvent {
         /// The packet.
         packet: PacketView,
     },
+    /// An application measured its own work.
+    Measured {
+        /// The group of its flow.
+        group: GroupId,
+        /// The kind of the measure, by its name in result tables.
+        kind: &'static str,
+        /// The side whose packets are measured, if the kind has directions.
+        from: Option<Side>,
+        /// The value, in the unit of the kind.
+        value: f64,
+    },
     /// A modem prepared a burst.
     Prepared {
         /// The queue that the burst is for.
@@ -582,6 +593,8 @@ impl TraceKinds {
     pub const LOADED: Self = Self(1 << 13);
     /// [`TraceEvent::Sender`].
     pub const SENDER: Self = Self(1 << 14);
+    /// [`TraceEvent::Measured`].
+    pub const MEASURED: Self = Self(1 << 15);
 
     /// The kind of `event`.
     pub const fn of(event: &TraceEvent) -> Self {
@@ -598,6 +611,7 @@ impl TraceKinds {
             TraceEvent::Granted { .. } => Self::GRANTED,
             TraceEvent::Loaded { .. } => Self::LOADED,
             TraceEvent::Marked { .. } => Self::MARKED,
+            TraceEvent::Measured { .. } => Self::MEASURED,
             TraceEvent::Requested { .. } => Self::REQUESTED,
             TraceEvent::Sender { .. } => Self::SENDER,
             TraceEvent::Sent { .. } => Self::SENT,

@@ -122,7 +122,7 @@ impl Life {
 
 impl Sink for Life {
     fn interest(&self) -> TraceKinds {
-        TraceKinds::ALL.without(TraceKinds::SENDER)
+        TraceKinds::ALL.without(TraceKinds::SENDER.union(TraceKinds::MEASURED))
     }
     fn record(&mut self, at: Instant, event: &TraceEvent) {
         self.state().record(at, event);
@@ -408,7 +408,9 @@ impl Row {
                 opportunity,
                 ..Self::new("requested", Some(queue), sent)
             },
-            TraceEvent::Sender { .. } => unreachable!("no part of a packet's life"),
+            TraceEvent::Measured { .. } | TraceEvent::Sender { .. } => {
+                unreachable!("no part of a packet's life")
+            }
             TraceEvent::Sent { packet } => Self::of_packet("sent", None, at, &packet),
         }
     }

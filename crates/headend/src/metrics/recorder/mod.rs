@@ -761,6 +761,14 @@ impl Recorder {
         if at < earliest {
             return;
         }
+        if self.is_heard(TraceKinds::MEASURED) {
+            self.trace(at, || TraceEvent::Measured {
+                group,
+                kind: measure.kind.name,
+                from: measure.from,
+                value,
+            });
+        }
         self.samples.push(Sample {
             group,
             measure,
