@@ -3,12 +3,13 @@
 import preact from "@preact/preset-vite";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { gzipSync } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 import { viteSingleFile } from "vite-plugin-singlefile";
 
 const ENGINE = resolve(import.meta.dirname, "../target/wasm/web");
 
-/** The engine as a text, and its loader without the place from which it would request it. */
+/** The engine, packed, as a text, and its loader without the place from which it would request it. */
 function engine(): Plugin {
   return {
     name: "engine",
@@ -17,7 +18,7 @@ function engine(): Plugin {
     load(id) {
       if (id !== "\0engine") return undefined;
       const bytes = readFileSync(resolve(ENGINE, "headend_wasm_bg.wasm"));
-      return `export default "${bytes.toString("base64")}"`;
+      return `export default "${gzipSync(bytes, { level: 9 }).toString("base64")}"`;
     },
     transform(code, id) {
       if (!id.endsWith("headend_wasm.js")) return undefined;

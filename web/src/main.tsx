@@ -1,8 +1,8 @@
-// The lab: one page, of which the living line is the first screen.
+// The lab: one page with the living line, lessons and the workbench.
 
 import { render } from "preact";
 
-import { LivingLine } from "./line/LivingLine";
+import { App } from "./App";
 import "./lab.css";
 
-render(<LivingLine />, document.getElementById("lab")!);
+render(<App />, document.getElementById("lab")!);

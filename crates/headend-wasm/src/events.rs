@@ -5,6 +5,7 @@
     reason = "what wasm-bindgen makes of an enum compares a number of JavaScript's with itself"
 )]
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use headend::time::Instant;
@@ -60,6 +61,8 @@ struct Content {
     rows: Vec<f64>,
     /// The names of the measures in rows, by their numbers.
     measures: Vec<&'static str>,
+    /// The windows of senders as rows said them last.
+    windows: BTreeMap<SenderView, u64>,
 }
 
 impl Events {
@@ -84,6 +87,17 @@ impl Events {
 }
 
 impl Content {
+    /// Whether rows say something else of a sender's window.
+    fn is_new(&mut self, event: &TraceEvent) -> bool {
+        let TraceEvent::Sender { sender, event } = event else {
+            return true;
+        };
+        let SenderEvent::Changed(state) = event else {
+            return false;
+        };
+        self.windows.insert(*sender, state.cwnd_bytes) != Some(state.cwnd_bytes)
+    }
+
     fn number(&mut self, measure: &'static str) -> usize {
         let place = self.measures.iter().position(|&name| name == measure);
         place.unwrap_or_else(|| {
@@ -116,6 +130,9 @@ impl Sink for Events {
     fn record(&mut self, at: Instant, event: &TraceEvent) {
         let at = at.as_nanos() as f64 / 1e6;
         let mut content = self.content();
+        if !content.is_new(event) {
+            return;
+        }
         let row = write(at, event, |measure| content.number(measure));
         content.rows.extend(row.into_iter().flatten());
     }

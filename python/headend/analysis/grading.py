@@ -195,8 +195,8 @@ INPUT = Mark(
 DELAY = Mark("delay.p95", _DELAYED, "time", (150e6, 275e6, 400e6))
 GAME_DELAY = Mark("delay.p95", _DELAYED, "time", (65e6, 125e6, 200e6))
 
-#: Marks of measures that alone say how somebody fares.
-_OF_MEASURES = {
+#: By its name, the mark of each measure that alone says how somebody fares.
+MARKS_OF_MEASURES = {
     mark.metric.split(".")[0]: mark
     for mark in (MOS, PAGES, START, PING, RPM, MISSED, FRAMES, FROZEN, STALLED)
 }
@@ -219,7 +219,7 @@ def grade_measure(measure: str, value: float) -> Grade:
     ... )
     (<Grade.FAIR: 'fair'>, <Grade.GOOD: 'good'>, <Grade.NONE: 'none'>)
     """
-    mark = _OF_MEASURES.get(measure)
+    mark = MARKS_OF_MEASURES.get(measure)
     return mark.grade(value) if mark else Grade.NONE
 
 

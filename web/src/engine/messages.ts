@@ -1,7 +1,7 @@
 // What the page and the worker that runs the engine say to each other.
 
 /** Pairs of a scenario's path and the text that replaces its value. */
-export type Overrides = [path: string, value: string][];
+export type Overrides = readonly (readonly [path: string, value: string])[];
 
 /** What a scenario is refused for. */
 export interface Refusal {
@@ -12,11 +12,30 @@ export interface Refusal {
   meant: string | null;
 }
 
+/** The state of a queue; NaN for what it does not have. */
+export interface QueueState {
+  tokens: number;
+  dropProbability: number;
+}
+
 export type Request =
+  /** Begins a run; its events are told by `advanced`. */
   | { kind: "begin"; run: number; text: string; overrides: Overrides; seed: number }
-  | { kind: "advance"; run: number; untilMs: number };
+  /** Runs until a simulated time, ms. */
+  | { kind: "advance"; run: number; untilMs: number; queues: number[] }
+  /** From now on the run is that with these overrides, which have further changes after now. */
+  | { kind: "change"; run: number; text: string; overrides: Overrides; seed: number };
 
 export type Reply =
   | { kind: "begun"; run: number; queues: string[]; flows: string[] }
   | { kind: "refused"; run: number; refusal: Refusal }
-  | { kind: "advanced"; run: number; nowMs: number; events: Float64Array; isOver: boolean };
+  | {
+      kind: "advanced";
+      run: number;
+      nowMs: number;
+      events: Float64Array;
+      /** The names of the measures in events. */
+      measures: string[];
+      states: QueueState[];
+      isOver: boolean;
+    };

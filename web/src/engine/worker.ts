@@ -4,38 +4,75 @@ import init, { Run } from "@engine/headend_wasm.js";
 import engine from "virtual:engine";
 
 import { WIDTH } from "./events";
-import type { Reply, Request } from "./messages";
+import type { QueueState, Reply, Request } from "./messages";
 
-/** Decodes the engine without a request: a page from a disk may make none. */
-function decode(base64: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+/** Unpacks the engine without a request: a page from a disk may make none. */
+async function unpack(base64: string): Promise<ArrayBuffer> {
+  const packed = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
 }
 
-const ready = init({ module_or_path: decode(engine) });
+const ready = unpack(engine).then(async (bytes) => {
+  await init({ module_or_path: bytes });
+  if (Run.eventWidth() !== WIDTH) throw new Error("another engine than this page was made for");
+});
 let run: Run | undefined;
 
 function reply(message: Reply, moved: Transferable[] = []): void {
   self.postMessage(message, { transfer: moved });
 }
 
+/** Does what the engine may refuse, which it says as JSON. */
+function attempt(own: number, what: () => void): void {
+  try {
+    what();
+  } catch (refusal) {
+    reply({ kind: "refused", run: own, refusal: JSON.parse(String(refusal)) });
+  }
+}
+
+function begin(request: Request & { kind: "begin" }): void {
+  run?.free();
+  run = undefined;
+  const { text, overrides, seed } = request;
+  attempt(request.run, () => {
+    const begun = new Run(text, JSON.stringify(overrides), BigInt(seed));
+    begun.listen();
+    run = begun;
+    reply({ kind: "begun", run: request.run, queues: begun.queues(), flows: begun.flows() });
+  });
+}
+
+function look(own: Run, queue: number): QueueState {
+  return {
+    tokens: own.tokens(queue) ?? Number.NaN,
+    dropProbability: own.dropProbability(queue) ?? Number.NaN,
+  };
+}
+
+function advance(own: Run, request: Request & { kind: "advance" }): void {
+  const isOver = own.runUntil(request.untilMs);
+  const events = own.takeEvents();
+  const message: Reply = {
+    kind: "advanced",
+    run: request.run,
+    nowMs: own.now(),
+    events,
+    measures: own.measures(),
+    states: request.queues.map((queue) => look(own, queue)),
+    isOver,
+  };
+  reply(message, [events.buffer]);
+}
+
 function answer(request: Request): void {
-  if (request.kind === "begin") {
-    run?.free();
-    run = undefined;
-    try {
-      run = new Run(request.text, JSON.stringify(request.overrides), BigInt(request.seed));
-    } catch (refusal) {
-      reply({ kind: "refused", run: request.run, refusal: JSON.parse(String(refusal)) });
-      return;
-    }
-    if (Run.eventWidth() !== WIDTH) throw new Error("another engine than this page was made for");
-    run.listen();
-    reply({ kind: "begun", run: request.run, queues: run.queues(), flows: run.flows() });
-  } else if (run) {
-    const isOver = run.runUntil(request.untilMs);
-    const events = run.takeEvents();
-    const nowMs = run.now();
-    reply({ kind: "advanced", run: request.run, nowMs, events, isOver }, [events.buffer]);
+  if (request.kind === "begin") begin(request);
+  else if (!run) return;
+  else if (request.kind === "advance") advance(run, request);
+  else {
+    const { text, overrides, seed } = request;
+    attempt(request.run, () => run!.change(text, JSON.stringify(overrides), BigInt(seed)));
   }
 }
 

@@ -10,6 +10,8 @@ interface Control {
   key: string;
   /** What people read. */
   name: string;
+  /** Whether the run takes it over while it goes on, by the scene's `live`. */
+  isLive?: boolean;
 }
 
 /** A slider that stops at given values. */
@@ -81,9 +83,9 @@ export interface Scene {
   /** The scenario's values for some settings: those with which a run begins. */
   override: (settings: Settings) => Overrides;
   /**
-   * What a cable line's `change` takes over while the run goes on, by setting: the keys of the
-   * change (`service_flow`, `rate`, `queue`, …) as TOML values. A setting without any begins the run
-   * anew and goes on from the same moment.
+   * What the cable line's `change` takes over while the run goes on, when a control with `isLive` is
+   * turned: by a name, the keys of the change (`service_flow`, `rate`, `queue`, …) as TOML values.
+   * Turning another control begins the run anew, which then goes on from the same moment.
    */
   live?: (settings: Settings) => Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** From when on people are there, ms: a run begins to be shown at that time. */

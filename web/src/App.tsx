@@ -1,0 +1,41 @@
+// The pages of the lab by the part of the address after "#", and the way from one to the other.
+
+import { useEffect, useState } from "preact/hooks";
+
+import { LivingLine } from "./line/LivingLine";
+
+const PAGES = [
+  { hash: "#", name: "Living line" },
+  { hash: "#lessons", name: "Lessons" },
+  { hash: "#workbench", name: "Workbench" },
+] as const;
+
+/** Whether a page is the one of an address. */
+function isAt(page: string, hash: string): boolean {
+  return page === "#" ? hash.length < 2 : hash.startsWith(page.slice(0, 7));
+}
+
+export function App() {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const read = (): void => {
+      setHash(location.hash);
+      scrollTo(0, 0);
+    };
+    addEventListener("hashchange", read);
+    return () => removeEventListener("hashchange", read);
+  }, []);
+  return (
+    <>
+      <nav aria-label="pages of the lab">
+        <b>headend</b>
+        {PAGES.map((page) => (
+          <a href={page.hash} aria-current={isAt(page.hash, hash) ? "page" : undefined}>
+            {page.name}
+          </a>
+        ))}
+      </nav>
+      <LivingLine />
+    </>
+  );
+}

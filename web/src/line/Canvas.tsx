@@ -1,0 +1,41 @@
+// A canvas that draws itself anew with each picture of the screen, and when its size changes.
+
+import { useEffect, useRef } from "preact/hooks";
+
+import { prepare, type Surface } from "./draw/canvas";
+
+interface Props {
+  label: string;
+  kind: string;
+  draw: (surface: Surface) => void;
+  onPress?: (x: number, y: number, width: number, height: number) => void;
+}
+
+export function Canvas({ label, kind, draw, onPress }: Props) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const latest = useRef(draw);
+  latest.current = draw;
+  useEffect(() => {
+    let frame = 0;
+    const step = (): void => {
+      const surface = canvas.current && prepare(canvas.current);
+      if (surface) latest.current(surface);
+      frame = requestAnimationFrame(step);
+    };
+    frame = requestAnimationFrame(step);
+    return () => cancelAnimationFrame(frame);
+  }, []);
+  const press = (event: PointerEvent): void => {
+    const { left, top, width, height } = canvas.current!.getBoundingClientRect();
+    onPress?.(event.clientX - left, event.clientY - top, width, height);
+  };
+  return (
+    <canvas
+      ref={canvas}
+      class={`view view-${kind}`}
+      role="img"
+      aria-label={label}
+      onPointerDown={onPress && press}
+    />
+  );
+}

@@ -1,0 +1,69 @@
+// Draws the packets that wait in a queue: the first to leave at the right, as wide as their bytes.
+
+import type { Waiting } from "../picture";
+import { colour, type Surface } from "./canvas";
+
+const ROWS = 6;
+const GAP = 1;
+
+/** The queue's room in bytes, and what waits in it. */
+export interface QueueShape {
+  roomBytes: number;
+  bytes: number;
+  waiting: readonly Waiting[];
+}
+
+/** The bytes of one row of the picture. */
+function rowBytes({ roomBytes, bytes }: QueueShape): number {
+  return Math.max(roomBytes, bytes, 1500 * ROWS) / ROWS;
+}
+
+export function drawQueue(surface: Surface, shape: QueueShape): void {
+  const { context, width, height, tones } = surface;
+  const row = height / ROWS;
+  const perRow = rowBytes(shape);
+  let before = 0;
+  for (const packet of shape.waiting) {
+    context.fillStyle = colour(packet.flow);
+    let left = packet.bytes;
+    // A packet that reaches over the end of a row stands in both.
+    while (left > 0) {
+      const line = Math.min(ROWS - 1, Math.floor(before / perRow));
+      const used = before - line * perRow;
+      const here = line === ROWS - 1 ? left : Math.min(left, perRow - used);
+      if (here <= 0) break;
+      const from = width - (used / perRow) * width;
+      const long = Math.max(1.5, (here / perRow) * width - GAP);
+      context.fillRect(from - long, line * row + GAP, long, row - 2 * GAP);
+      before += here;
+      left -= here;
+    }
+  }
+  context.strokeStyle = tones.soft;
+  context.lineWidth = 1;
+  for (let line = 1; line < ROWS; line += 1) {
+    context.globalAlpha = 0.25;
+    context.strokeRect(0.5, line * row, width - 1, 0);
+  }
+  context.globalAlpha = 1;
+  context.strokeRect(0.5, 0.5, width - 1, height - 1);
+}
+
+/** The packet at a place of the picture. */
+export function findPacket(
+  shape: QueueShape,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+): Waiting | undefined {
+  const perRow = rowBytes(shape);
+  const line = Math.min(ROWS - 1, Math.max(0, Math.floor((y / height) * ROWS)));
+  const at = line * perRow + (1 - x / width) * perRow;
+  let before = 0;
+  for (const packet of shape.waiting) {
+    before += packet.bytes;
+    if (at < before) return packet;
+  }
+  return undefined;
+}

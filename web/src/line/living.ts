@@ -1,0 +1,112 @@
+// The scene of the living line: five people at home behind one modem.
+
+import scenario from "../../../scenarios/living-line.toml?raw";
+import type { Overrides } from "../engine/messages";
+import type { Scene, Settings } from "./scene";
+
+const UP = "link.cable.docsis.upstream";
+
+export const LAWS = [
+  { value: "drop_tail", name: "no AQM: drop when full" },
+  { value: "codel", name: "CoDel" },
+  { value: "pie", name: "PIE" },
+  { value: "docsis_pie", name: "DOCSIS-PIE" },
+  { value: "fq_codel", name: "FQ-CoDel: a queue for each flow" },
+] as const;
+
+/** The queue of some settings, as TOML. */
+function queue(settings: Settings): string {
+  return `{ ${settings.law} = { limit = "${settings.buffer} ms" } }`;
+}
+
+function override(settings: Settings): Overrides {
+  const pairs: [string, string][] = [
+    [`${UP}.rate`, `${settings.rate} Mbit/s`],
+    [`${UP}.queue`, queue(settings)],
+    ["link.cable.docsis.plant.distance_km", `${settings.distance}`],
+  ];
+  if (settings.lowLatency) pairs.push([`${UP}.low_latency`, "on"]);
+  if (settings.neighbours) {
+    const load = `{ load = "${settings.neighbours} %" }`;
+    pairs.push(["link.cable.docsis.neighbours", load]);
+  }
+  if (!settings.upload) pairs.push(["flow.upload.start", "300000 s"]);
+  return pairs;
+}
+
+export const LIVING_LINE: Scene = {
+  text: scenario,
+  shipped: "living-line",
+  queues: ["cable.up", "cable.up_low_latency"],
+  mbps: (settings) => Number(settings.rate),
+  roomMs: (settings) => Number(settings.buffer),
+  views: ["queue", "wait", "grants"],
+  people: [
+    { flow: "call", name: "telephone call", measure: "mos" },
+    { flow: "game", name: "game", measure: "missed" },
+    { flow: "page", name: "web page", measure: "page_load_time" },
+    { flow: "film", name: "film", measure: "stalled" },
+    { flow: "upload", name: "photos to upload", measure: "rate" },
+  ],
+  start: {
+    buffer: 30,
+    rate: 10,
+    law: "drop_tail",
+    lowLatency: false,
+    upload: true,
+    neighbours: 0,
+    distance: 10,
+  },
+  controls: [
+    {
+      kind: "slider",
+      key: "buffer",
+      name: "the modem's buffer",
+      values: [5, 10, 20, 30, 50, 75, 100, 150, 250, 400, 600, 1000],
+      unit: "ms",
+      isLive: true,
+    },
+    {
+      kind: "slider",
+      key: "rate",
+      name: "upstream rate",
+      values: [1, 2, 3, 5, 7, 10, 15, 20, 30, 50],
+      unit: "Mbit/s",
+      isLive: true,
+    },
+    { kind: "choice", key: "law", name: "queue", options: LAWS, isLive: true },
+    { kind: "switch", key: "lowLatency", name: "low latency for call and game" },
+    { kind: "switch", key: "upload", name: "somebody uploads photos" },
+    {
+      kind: "slider",
+      key: "neighbours",
+      name: "neighbours take of the channel",
+      values: [0, 20, 40, 60, 80, 90],
+      unit: "%",
+    },
+    {
+      kind: "slider",
+      key: "distance",
+      name: "distance to the CMTS",
+      values: [1, 10, 40, 80, 160],
+      unit: "km",
+    },
+  ],
+  override,
+  live: (settings) => ({
+    up: {
+      service_flow: '"up"',
+      rate: `"${settings.rate} Mbit/s"`,
+      queue: queue(settings),
+    },
+  }),
+  fromMs: 12_000,
+};
+
+/** The command that runs the same with the installed headend. */
+export function writeCommand(settings: Settings): string {
+  const words = override(settings).map(([path, value]) =>
+    value.includes(" ") || value.includes('"') ? `--set '${path}=${value}'` : `--set ${path}=${value}`,
+  );
+  return ["headend run living-line", ...words].join(" ");
+}
