@@ -1,0 +1,44 @@
+// The numbers that lessons tell, from the file that a test compares with the engine.
+
+import content from "./claims.json";
+import type { LessonName } from "./lesson";
+
+/** A number, and how the installed headend gives it. */
+export interface Claim {
+  /** The step, from 1 on. */
+  step: number;
+  /** What the number is. */
+  about: string;
+  /** What is set beside the lesson's own values. */
+  set: Readonly<Record<string, string>>;
+  measure: string;
+  /** The number as texts have it: rounded to the digits it has, or after "at least" or "at most". */
+  shown: string;
+}
+
+interface Content {
+  scenario: string;
+  set: Readonly<Record<string, string>>;
+  claims: Readonly<Record<string, Claim>>;
+}
+
+type Names<Name extends LessonName> = keyof (typeof content)[Name]["claims"];
+
+/** Gives the function by which a lesson's texts have their numbers. */
+export function claimsOf<Name extends LessonName>(name: Name): (claim: Names<Name>) => string {
+  const { claims } = content[name] as Content;
+  return (claim) => claims[claim as string]!.shown;
+}
+
+/** The claims of a lesson's step, from 1 on. */
+export function listClaims(name: LessonName, step: number): Claim[] {
+  return Object.values((content[name] as Content).claims).filter((claim) => claim.step === step);
+}
+
+/** The command that gives the numbers of these values with the installed headend. */
+export function writeCommand(name: LessonName, claim: Claim): string {
+  const { scenario, set } = content[name] as Content;
+  const pairs = Object.entries({ ...set, ...claim.set });
+  const words = pairs.map(([path, value]) => ` --set '${path}=${value}'`);
+  return `headend run ${scenario.replace(/^.*\//, "")}${words.join("")}`;
+}

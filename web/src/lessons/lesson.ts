@@ -1,0 +1,107 @@
+// What a lesson is: five steps, each of which is done when the line shows what was turned.
+
+import type { FlowReading, Reading, Scene, Settings } from "../line/scene";
+
+/** A question before something is turned, which the line then answers. */
+export interface Guess {
+  question: string;
+  options: readonly string[];
+  /** The place of the option that the line shows to be true. */
+  answer: number;
+}
+
+/** One step. Its texts are for a pupil; `forTeacher` is what only the sheet has. */
+export interface Step {
+  title: string;
+  /** At most three short sentences. */
+  says: string;
+  guess?: Guess;
+  /** The one thing to do. */
+  asks: string;
+  /** What is set when the step begins, where that is other than at the start of the step before. */
+  start?: Settings;
+  /** Whether the asked control was turned; not so at the start, so that nothing is done by waiting. */
+  isTurned: (settings: Settings) => boolean;
+  /** Whether the line shows it now. */
+  isSeen: (reading: Reading) => boolean;
+  /** What was seen, with the number that the line showed. */
+  seen: (reading: Reading) => string;
+  hint: string;
+  forTeacher: ForTeacher;
+}
+
+/** What the sheet says of a step beside the step itself. */
+export interface ForTeacher {
+  /** The expected answer, with numbers of claims. */
+  answer: string;
+  /** A wrong idea that pupils typically have here. */
+  wrong: string;
+  /** What to ask next. */
+  next: string;
+  minutes: number;
+}
+
+export interface Lesson {
+  name: LessonName;
+  title: string;
+  /** What the lesson answers. */
+  question: string;
+  minutes: number;
+  /** Whom it is for. */
+  audience: string;
+  /** What pupils can do afterwards. */
+  aim: string;
+  /** What to know before. */
+  before: string;
+  /** The documents it goes back to. */
+  sources: readonly Source[];
+  scene: Scene;
+  steps: readonly [Step, Step, Step, Step, Step];
+}
+
+export interface Source {
+  name: string;
+  about: string;
+  link: string;
+}
+
+/** A start of what shall not happen; the line's run never comes as far. */
+export const NEVER = "300000 s";
+
+/** The lessons' names, in the order in which they are listed. */
+export const LESSON_NAMES = [
+  "bufferbloat",
+  "aimd",
+  "request-and-grant",
+  "one-queue",
+  "target",
+  "low-latency",
+  "wifi-anomaly",
+] as const;
+
+export type LessonName = (typeof LESSON_NAMES)[number];
+
+/** The settings with which a step of a lesson begins. */
+export function startOf(lesson: Lesson, place: number): Settings {
+  const starts = lesson.steps.slice(0, place + 1).map((step) => step.start ?? {});
+  return Object.assign({}, lesson.scene.start, ...starts) as Settings;
+}
+
+const UNKNOWN: FlowReading = {
+  mbps: Number.NaN,
+  delayMs: Number.NaN,
+  lost: Number.NaN,
+  value: Number.NaN,
+  word: "",
+  windowKb: Number.NaN,
+};
+
+/** What a reading says of a flow; no comparison holds of a flow that has sent nothing yet. */
+export function of(reading: Reading, flow: string): FlowReading {
+  return reading.flows.get(flow) ?? UNKNOWN;
+}
+
+export const ms = (value: number): string => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
+export const mbit = (value: number): string => `${value.toFixed(1)} Mbit/s`;
+export const percent = (share: number): string =>
+  `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
