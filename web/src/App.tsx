@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 
+import { findPage } from "./lessons/pages";
 import { LivingLine } from "./line/LivingLine";
 
 const PAGES = [
@@ -35,7 +36,7 @@ export function App() {
           </a>
         ))}
       </nav>
-      <LivingLine />
+      {findPage(hash) ?? <LivingLine />}
     </>
   );
 }

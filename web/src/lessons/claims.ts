@@ -35,10 +35,16 @@ export function listClaims(name: LessonName, step: number): Claim[] {
   return Object.values((content[name] as Content).claims).filter((claim) => claim.step === step);
 }
 
-/** The command that gives the numbers of these values with the installed headend. */
+/** The name of a lesson's own scenario file; nothing where the scenario is a shipped one. */
+export function readScenario(name: LessonName): string | undefined {
+  const { scenario } = content[name];
+  return scenario.endsWith(".toml") ? scenario.replace(/^.*\//, "") : undefined;
+}
+
+/** The command that gives a number with the installed headend. */
 export function writeCommand(name: LessonName, claim: Claim): string {
   const { scenario, set } = content[name] as Content;
   const pairs = Object.entries({ ...set, ...claim.set });
   const words = pairs.map(([path, value]) => ` --set '${path}=${value}'`);
-  return `headend run ${scenario.replace(/^.*\//, "")}${words.join("")}`;
+  return `headend run ${readScenario(name) ?? scenario}${words.join("")}`;
 }

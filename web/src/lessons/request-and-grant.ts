@@ -17,7 +17,7 @@ const SCHEDULING: Readonly<Record<string, string>> = {
 
 function override(settings: Settings): Overrides {
   const line = "link.cable.docsis";
-  const pairs: Overrides = [
+  const pairs: [string, string][] = [
     [`${line}.plant.map_interval`, `${settings.map} ms`],
     [`${line}.plant.distance_km`, `${settings.distance}`],
     [`${line}.upstream.scheduling`, SCHEDULING[String(settings.scheduling)]!],
