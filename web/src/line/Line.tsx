@@ -13,12 +13,13 @@ import { CallSound } from "./sound/CallSound";
 /** Simulated milliseconds in one of the watcher's, and what the axis of grants shows then. */
 const SPEEDS = [
   { name: "real time", factor: 1, spanMs: 60 },
+  { name: "10 times faster", factor: 10, spanMs: 60 },
   { name: "10 times slower", factor: 0.1, spanMs: 60 },
   { name: "200 times slower", factor: 0.005, spanMs: 24 },
 ] as const;
 
-/** Longer than anybody watches. */
-const DURATION_S = 360_000;
+/** A run lasts so long; then another seed's begins, so that a line can be left alone for days. */
+const DURATION_S = 3600;
 /** A run that begins anew goes on from the same moment, but not from later than this, ms. */
 const LATEST_MS = 30_000;
 /** The time between two readings of the people's numbers, ms of the watcher's. */
@@ -73,7 +74,8 @@ class Lines {
   }
 
   /** Begins its run anew, to be shown from a time on. */
-  begin(atMs: number): void {
+  begin(atMs: number, seed = this.seed): void {
+    this.seed = seed;
     this.refusal = undefined;
     this.changes = "";
     this.askedMs = 0;
@@ -103,7 +105,7 @@ class Lines {
       this.changes += `\n${[head, `at = "${at} ms"`, ...lines].join("\n")}\n`;
     }
     this.session.mbps = this.scene.mbps(this.settings);
-    this.session.change(this.setup);
+    this.session.change(this.setup, at);
     this.turnedMs = at;
   }
 
@@ -177,10 +179,7 @@ export function Line({ scene, onReading, isComparable = false, heard }: Props) {
   const again = (seed: number): void => {
     setBack(0);
     clock.current.atMs = scene.fromMs;
-    for (const line of lines) {
-      line.seed = seed;
-      line.begin(scene.fromMs);
-    }
+    for (const line of lines) line.begin(scene.fromMs, seed);
   };
   const compare = (): void => {
     if (lines.length > 1) lines.pop()!.end();
@@ -196,7 +195,7 @@ export function Line({ scene, onReading, isComparable = false, heard }: Props) {
   const moments = first?.session.shown?.history.moments;
   const backMs = back && moments ? first.session.nowMs - (moments.at(-1 - back)?.nowMs ?? 0) : 0;
   return (
-    <div class="line">
+    <div class="line" data-now={first?.session.nowMs}>
       <div class="transport">
         <button type="button" onClick={() => setPaused(!isPaused)} aria-pressed={isPaused}>
           {isPaused ? "go on" : "pause"}
@@ -282,7 +281,11 @@ function go(
   if (clock.isPaused || !lines.length || lines.some((line) => !line.session.shown)) return;
   // Time does not run ahead of the slowest line.
   const slowest = Math.min(...lines.map((line) => line.session.nowMs));
-  clock.atMs = Math.min(clock.atMs + elapsed * clock.factor, slowest + 200);
+  clock.atMs = Math.min(clock.atMs + elapsed * clock.factor, slowest + 200 * Math.max(1, clock.factor));
   for (const line of lines) line.advance(clock.atMs);
+  if (lines.every((line) => line.session.isOver)) {
+    for (const line of lines) line.begin(line.scene.fromMs, line.seed + 1);
+    clock.atMs = lines[0]!.scene.fromMs;
+  }
   if (clock.isHeard && clock.factor === 1) lines[0]!.sound.play(lines[0]!.session.nowMs);
 }
