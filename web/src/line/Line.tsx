@@ -3,12 +3,9 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import type { Refusal } from "../engine/messages";
 import { Lane } from "./Lane";
-import { read } from "./reading";
 import type { Reading, Scene, Settings } from "./scene";
-import { type Setup, Session } from "./session";
-import { CallSound } from "./sound/CallSound";
+import { TurnedLine } from "./turned";
 
 /** Simulated milliseconds in one of the watcher's, and what the axis of grants shows then. */
 const SPEEDS = [
@@ -18,10 +15,6 @@ const SPEEDS = [
   { name: "200 times slower", factor: 0.005, spanMs: 24 },
 ] as const;
 
-/** A run lasts so long; then another seed's begins, so that a line can be left alone for days. */
-const DURATION_S = 3600;
-/** A run that begins anew goes on from the same moment, but not from later than this, ms. */
-const LATEST_MS = 30_000;
 /** The time between two readings of the people's numbers, ms of the watcher's. */
 const READ_EVERY_MS = 250;
 
@@ -34,108 +27,18 @@ interface Props {
   heard?: string;
 }
 
-/** A line's run with all that is turned on it. */
-class Lines {
-  readonly session: Session;
-  readonly sound: CallSound;
-  settings: Settings;
-  turnedMs = 0;
-  reading: Reading | undefined;
-  refusal: Refusal | undefined;
-  private changes = "";
-  private turns = 0;
-  private askedMs = 0;
-
-  constructor(
-    readonly scene: Scene,
-    settings: Settings,
-    public seed: number,
-    heard: string | undefined,
-  ) {
-    this.settings = settings;
-    this.sound = new CallSound();
-    this.session = new Session({
-      onRefused: (refusal) => (this.refusal = refusal),
-      onFate: (flow, side, fate) => {
-        if (flow === heard && side === 0) this.sound.note(fate);
-      },
-    });
-  }
-
-  private get setup(): Setup {
-    const { text, queues, override } = this.scene;
-    const overrides = [
-      ["duration", `${DURATION_S} s`],
-      ["warmup", "0 s"],
-      ["results.interval", "1000 s"],
-      ...override(this.settings),
-    ] as const;
-    return { text: text + this.changes, overrides, seed: this.seed, queues };
-  }
-
-  /** Begins its run anew, to be shown from a time on. */
-  begin(atMs: number, seed = this.seed): void {
-    this.seed = seed;
-    this.refusal = undefined;
-    this.changes = "";
-    this.askedMs = 0;
-    this.session.mbps = this.scene.mbps(this.settings);
-    this.sound.forget();
-    this.session.begin(this.setup, atMs);
-    this.turnedMs = atMs;
-  }
-
-  /** Takes over what was turned: while the run goes on where the line can, else by a new run. */
-  turn(part: Settings): void {
-    const before = this.settings;
-    this.settings = { ...before, ...part };
-    const keys = Object.keys(part);
-    const isLive = keys.every((key) => this.scene.controls.find((own) => own.key === key)?.isLive);
-    const live = this.scene.live?.(this.settings);
-    if (isLive && live && this.session.shown && !this.refusal) this.change(live);
-    else this.begin(Math.min(Math.max(this.session.nowMs, this.scene.fromMs), LATEST_MS));
-  }
-
-  private change(tables: NonNullable<ReturnType<NonNullable<Scene["live"]>>>): void {
-    const at = Math.floor(Math.max(this.askedMs, this.session.nowMs)) + 1;
-    this.turns += 1;
-    for (const [name, keys] of Object.entries(tables)) {
-      const lines = Object.entries(keys).map(([key, value]) => `${key} = ${value}`);
-      const head = `[link.cable.docsis.change.turn_${this.turns}_${name}]`;
-      this.changes += `\n${[head, `at = "${at} ms"`, ...lines].join("\n")}\n`;
-    }
-    this.session.mbps = this.scene.mbps(this.settings);
-    this.session.change(this.setup, at);
-    this.turnedMs = at;
-  }
-
-  advance(toMs: number): void {
-    this.askedMs = Math.max(this.askedMs, toMs);
-    this.session.advance(toMs);
-  }
-
-  read(): void {
-    const { shown } = this.session;
-    if (shown) this.reading = read(this.scene, this.settings, shown, this.turnedMs);
-  }
-
-  end(): void {
-    this.session.end();
-    this.sound.end();
-  }
-}
-
 export function Line({ scene, onReading, isComparable = false, heard }: Props) {
   const [speed, setSpeed] = useState(0);
   const [isPaused, setPaused] = useState(false);
   const [back, setBack] = useState(0);
   const [isHeard, setHeard] = useState(false);
+  const [unheard, setUnheard] = useState("");
   const [, redraw] = useState(0);
   const clock = useRef({ atMs: scene.fromMs, factor: 1, isPaused: false, isHeard: false });
   clock.current.factor = SPEEDS[speed]!.factor;
   clock.current.isPaused = isPaused || back > 0;
   clock.current.isHeard = isHeard;
-  const lines = useMemo(() => [new Lines(scene, scene.start, 1, heard)], [scene]);
+  const lines = useMemo(() => [new TurnedLine(scene, scene.start, 1, heard)], [scene]);
   const told = useRef(onReading);
   told.current = onReading;
 
@@ -168,7 +71,7 @@ export function Line({ scene, onReading, isComparable = false, heard }: Props) {
     lines[0]!.sound.turn(is);
     setHeard(is);
   };
-  const turn = (line: Lines, part: Settings): void => {
+  const turn = (line: TurnedLine, part: Settings): void => {
     if (heard && !isHeard && line === lines[0] && !wasSilenced.current) hear(true);
     setBack(0);
     line.turn(part);
@@ -184,7 +87,7 @@ export function Line({ scene, onReading, isComparable = false, heard }: Props) {
   const compare = (): void => {
     if (lines.length > 1) lines.pop()!.end();
     else {
-      const second = new Lines(scene, lines[0]!.settings, lines[0]!.seed, undefined);
+      const second = new TurnedLine(scene, lines[0]!.settings, lines[0]!.seed, undefined);
       lines.push(second);
       // Both begin anew, so that they have the same past and the same traffic.
       again(second.seed);
@@ -212,6 +115,20 @@ export function Line({ scene, onReading, isComparable = false, heard }: Props) {
             {isHeard ? "silence the call" : "hear the call"}
           </button>
         )}
+        {isHeard && (
+          <label class="own-voice">
+            <span>a voice of your own</span>
+            <input
+              type="file"
+              accept="audio/*"
+              onChange={(event) => {
+                const file = event.currentTarget.files?.[0];
+                if (file) lines[0]!.sound.load(file).catch(() => setUnheard(file.name));
+              }}
+            />
+          </label>
+        )}
+        {unheard && <span class="refusal">{unheard} is no sound that this browser can read</span>}
         <label>
           <span class="hidden">time</span>
           <select
@@ -274,7 +191,7 @@ export function Line({ scene, onReading, isComparable = false, heard }: Props) {
 
 /** Lets all lines go on by so much of the watcher's time, and the call sound. */
 function go(
-  lines: readonly Lines[],
+  lines: readonly TurnedLine[],
   clock: { atMs: number; factor: number; isPaused: boolean; isHeard: boolean },
   elapsed: number,
 ): void {
