@@ -82,6 +82,12 @@ impl Run {
         self.simulation.queue_names().map(str::to_owned).collect()
     }
 
+    /// The bytes that the line of each queue counts beyond a packet's IP bytes.
+    pub fn overheads(&self) -> Vec<f64> {
+        let overheads = self.simulation.queue_overheads();
+        overheads.map(|bytes| bytes as f64).collect()
+    }
+
     /// The names of the flows, by their numbers in events.
     pub fn flows(&self) -> Vec<String> {
         self.simulation.flow_names().map(str::to_owned).collect()

@@ -27,7 +27,7 @@ export type Request =
   | { kind: "change"; run: number; text: string; overrides: Overrides; seed: number };
 
 export type Reply =
-  | { kind: "begun"; run: number; queues: string[]; flows: string[] }
+  | { kind: "begun"; run: number; queues: string[]; flows: string[]; overheads: number[] }
   | { kind: "refused"; run: number; refusal: Refusal }
   | {
       kind: "advanced";

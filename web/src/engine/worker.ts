@@ -40,7 +40,9 @@ function begin(request: Request & { kind: "begin" }): void {
     const begun = new Run(text, JSON.stringify(overrides), BigInt(seed));
     begun.listen();
     run = begun;
-    reply({ kind: "begun", run: request.run, queues: begun.queues(), flows: begun.flows() });
+    const { run: number } = request;
+    const overheads = [...begun.overheads()];
+    reply({ kind: "begun", run: number, queues: begun.queues(), flows: begun.flows(), overheads });
   });
 }
 

@@ -1,4 +1,5 @@
-// A canvas that draws itself anew with each picture of the screen, and when its size changes.
+// A canvas that draws itself anew with each picture of the screen, or once a second for those who
+// have asked their system for less motion.
 
 import { useEffect, useRef } from "preact/hooks";
 
@@ -16,10 +17,14 @@ export function Canvas({ label, kind, draw, onPress }: Props) {
   const latest = useRef(draw);
   latest.current = draw;
   useEffect(() => {
-    let frame = 0;
-    const step = (): void => {
-      const surface = canvas.current && prepare(canvas.current);
-      if (surface) latest.current(surface);
+    const everyMs = matchMedia("(prefers-reduced-motion: reduce)").matches ? 1000 : 0;
+    let [frame, drawnAt] = [0, -everyMs];
+    const step = (now: number): void => {
+      const surface = now >= drawnAt + everyMs && canvas.current && prepare(canvas.current);
+      if (surface) {
+        drawnAt = now;
+        latest.current(surface);
+      }
       frame = requestAnimationFrame(step);
     };
     frame = requestAnimationFrame(step);

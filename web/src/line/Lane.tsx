@@ -96,7 +96,7 @@ function QueueView(props: Props & { name: string; place: number }) {
     <figure>
       <figcaption>
         {nameQueue(name, place)}: {now?.waiting.length ?? 0} packets wait, which takes{" "}
-        <output data-of={place ? undefined : "wait"}>{waitMs.toFixed(0)} ms</output> at{" "}
+        <output data-bytes={now?.bytes}>{waitMs.toFixed(0)} ms</output> at{" "}
         {scene.mbps(settings)} Mbit/s. They leave at the right.
       </figcaption>
       <Canvas

@@ -3,26 +3,11 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import type { Refusal } from "../engine/messages";
 import { Lane } from "./Lane";
-import { read } from "./reading";
 import type { Reading, Scene, Settings } from "./scene";
-import { type Setup, Session } from "./session";
-import { CallSound } from "./sound/CallSound";
-
-/** Simulated milliseconds in one of the watcher's, and what the axis of grants shows then. */
-const SPEEDS = [
-  { name: "real time", factor: 1, spanMs: 60 },
-  { name: "10 times slower", factor: 0.1, spanMs: 60 },
-  { name: "200 times slower", factor: 0.005, spanMs: 24 },
-] as const;
-
-/** Longer than anybody watches. */
-const DURATION_S = 360_000;
-/** A run that begins anew goes on from the same moment, but not from later than this, ms. */
-const LATEST_MS = 30_000;
-/** The time between two readings of the people's numbers, ms of the watcher's. */
-const READ_EVERY_MS = 250;
+import { Transport } from "./Transport";
+import type { TurnedLine } from "./turned";
+import { SPEEDS, Watch } from "./watch";
 
 interface Props {
   scene: Scene;
@@ -33,256 +18,49 @@ interface Props {
   heard?: string;
 }
 
-/** A line's run with all that is turned on it. */
-class Lines {
-  readonly session: Session;
-  readonly sound: CallSound;
-  settings: Settings;
-  turnedMs = 0;
-  reading: Reading | undefined;
-  refusal: Refusal | undefined;
-  private changes = "";
-  private turns = 0;
-  private askedMs = 0;
-
-  constructor(
-    readonly scene: Scene,
-    settings: Settings,
-    public seed: number,
-    heard: string | undefined,
-  ) {
-    this.settings = settings;
-    this.sound = new CallSound();
-    this.session = new Session({
-      onRefused: (refusal) => (this.refusal = refusal),
-      onFate: (flow, side, fate) => {
-        if (flow === heard && side === 0) this.sound.note(fate);
-      },
-    });
-  }
-
-  private get setup(): Setup {
-    const { text, queues, override } = this.scene;
-    const overrides = [
-      ["duration", `${DURATION_S} s`],
-      ["warmup", "0 s"],
-      ["results.interval", "1000 s"],
-      ...override(this.settings),
-    ] as const;
-    return { text: text + this.changes, overrides, seed: this.seed, queues };
-  }
-
-  /** Begins its run anew, to be shown from a time on. */
-  begin(atMs: number): void {
-    this.refusal = undefined;
-    this.changes = "";
-    this.askedMs = 0;
-    this.session.mbps = this.scene.mbps(this.settings);
-    this.sound.forget();
-    this.session.begin(this.setup, atMs);
-    this.turnedMs = atMs;
-  }
-
-  /** Takes over what was turned: while the run goes on where the line can, else by a new run. */
-  turn(part: Settings): void {
-    const before = this.settings;
-    this.settings = { ...before, ...part };
-    const keys = Object.keys(part);
-    const isLive = keys.every((key) => this.scene.controls.find((own) => own.key === key)?.isLive);
-    const live = this.scene.live?.(this.settings);
-    if (isLive && live && this.session.shown && !this.refusal) this.change(live);
-    else this.begin(Math.min(Math.max(this.session.nowMs, this.scene.fromMs), LATEST_MS));
-  }
-
-  private change(tables: NonNullable<ReturnType<NonNullable<Scene["live"]>>>): void {
-    const at = Math.floor(Math.max(this.askedMs, this.session.nowMs)) + 1;
-    this.turns += 1;
-    for (const [name, keys] of Object.entries(tables)) {
-      const lines = Object.entries(keys).map(([key, value]) => `${key} = ${value}`);
-      const head = `[link.cable.docsis.change.turn_${this.turns}_${name}]`;
-      this.changes += `\n${[head, `at = "${at} ms"`, ...lines].join("\n")}\n`;
-    }
-    this.session.mbps = this.scene.mbps(this.settings);
-    this.session.change(this.setup);
-    this.turnedMs = at;
-  }
-
-  advance(toMs: number): void {
-    this.askedMs = Math.max(this.askedMs, toMs);
-    this.session.advance(toMs);
-  }
-
-  read(): void {
-    const { shown } = this.session;
-    if (shown) this.reading = read(this.scene, this.settings, shown, this.turnedMs);
-  }
-
-  end(): void {
-    this.session.end();
-    this.sound.end();
-  }
-}
-
 export function Line({ scene, onReading, isComparable = false, heard }: Props) {
-  const [speed, setSpeed] = useState(0);
-  const [isPaused, setPaused] = useState(false);
-  const [back, setBack] = useState(0);
-  const [isHeard, setHeard] = useState(false);
-  const [, redraw] = useState(0);
-  const clock = useRef({ atMs: scene.fromMs, factor: 1, isPaused: false, isHeard: false });
-  clock.current.factor = SPEEDS[speed]!.factor;
-  clock.current.isPaused = isPaused || back > 0;
-  clock.current.isHeard = isHeard;
-  const lines = useMemo(() => [new Lines(scene, scene.start, 1, heard)], [scene]);
+  const [, count] = useState(0);
+  const redraw = (): void => count((before) => before + 1);
   const told = useRef(onReading);
   told.current = onReading;
-
+  const hasTurned = useRef(false);
+  const watch = useMemo(() => {
+    const own: Watch = new Watch(scene, heard, () => {
+      if (own.first.reading) told.current?.(own.first.reading);
+      redraw();
+    });
+    return own;
+  }, [scene, heard]);
   useEffect(() => {
-    const own = clock.current;
-    own.atMs = scene.fromMs;
-    for (const line of lines) line.begin(scene.fromMs);
-    let [last, readAt, frame] = [performance.now(), 0, 0];
-    const step = (now: number): void => {
-      const elapsed = Math.min(now - last, 100);
-      last = now;
-      go(lines, own, elapsed);
-      if (now >= readAt + READ_EVERY_MS) {
-        readAt = now;
-        for (const line of lines) line.read();
-        const first = lines[0]!.reading;
-        if (first) told.current?.(first);
-        redraw((count) => count + 1);
-      }
-      frame = requestAnimationFrame(step);
-    };
-    frame = requestAnimationFrame(step);
-    return () => {
-      cancelAnimationFrame(frame);
-      for (const line of lines.splice(0)) line.end();
-    };
-  }, [lines]);
+    watch.start();
+    return () => watch.end();
+  }, [watch]);
 
-  const hear = (is: boolean): void => {
-    lines[0]!.sound.turn(is);
-    setHeard(is);
+  const turn = (line: TurnedLine, part: Settings): void => {
+    // Who turns something for the first time hears what it does; who silences the call is left so.
+    if (heard && !hasTurned.current) watch.hear(true);
+    hasTurned.current = true;
+    watch.turn(line, part);
+    redraw();
   };
-  const turn = (line: Lines, part: Settings): void => {
-    if (heard && !isHeard && line === lines[0] && !wasSilenced.current) hear(true);
-    setBack(0);
-    line.turn(part);
-    clock.current.atMs = Math.max(line.session.nowMs, scene.fromMs);
-    redraw((count) => count + 1);
-  };
-  const wasSilenced = useRef(false);
-  const again = (seed: number): void => {
-    setBack(0);
-    clock.current.atMs = scene.fromMs;
-    for (const line of lines) {
-      line.seed = seed;
-      line.begin(scene.fromMs);
-    }
-  };
-  const compare = (): void => {
-    if (lines.length > 1) lines.pop()!.end();
-    else {
-      const second = new Lines(scene, lines[0]!.settings, lines[0]!.seed, undefined);
-      lines.push(second);
-      // Both begin anew, so that they have the same past and the same traffic.
-      again(second.seed);
-    }
-    redraw((count) => count + 1);
-  };
-  const [first] = lines;
-  const moments = first?.session.shown?.history.moments;
-  const backMs = back && moments ? first.session.nowMs - (moments.at(-1 - back)?.nowMs ?? 0) : 0;
   return (
-    <div class="line">
-      <div class="transport">
-        <button type="button" onClick={() => setPaused(!isPaused)} aria-pressed={isPaused}>
-          {isPaused ? "go on" : "pause"}
-        </button>
-        {heard && (
-          <button
-            type="button"
-            aria-pressed={isHeard}
-            onClick={() => {
-              wasSilenced.current = isHeard;
-              hear(!isHeard);
-            }}
-          >
-            {isHeard ? "silence the call" : "hear the call"}
-          </button>
-        )}
-        <label>
-          <span class="hidden">time</span>
-          <select
-            value={speed}
-            onChange={(event) => setSpeed(Number(event.currentTarget.value))}
-            aria-label="time"
-          >
-            {SPEEDS.map((own, place) => (
-              <option value={place}>{own.name}</option>
-            ))}
-          </select>
-        </label>
-        <label class="back">
-          <span>look back{back ? `: ${(backMs / 1000).toFixed(2)} s ago` : ""}</span>
-          <input
-            type="range"
-            min={0}
-            max={Math.max(1, (moments?.length ?? 1) - 1)}
-            value={Math.max(1, (moments?.length ?? 1) - 1) - back}
-            aria-valuetext={`${(backMs / 1000).toFixed(2)} s ago`}
-            onInput={(event) => {
-              const most = Math.max(1, (moments?.length ?? 1) - 1);
-              setBack(most - Number(event.currentTarget.value));
-            }}
-          />
-        </label>
-        <button type="button" onClick={() => again(first?.seed ?? 1)}>
-          same again
-        </button>
-        <button type="button" onClick={() => again((first?.seed ?? 1) + 1)}>
-          other seed
-        </button>
-        {isComparable && (
-          <button type="button" aria-pressed={lines.length > 1} onClick={compare}>
-            {lines.length > 1 ? "one line" : "two lines side by side"}
-          </button>
-        )}
-        <span class="soft">
-          {((first?.session.nowMs ?? 0) / 1000).toFixed(1)} s simulated, seed {first?.seed}
-        </span>
-      </div>
-      <div class={lines.length > 1 ? "lanes two" : "lanes"}>
-        {lines.map((line) => (
+    <div class="line" data-now={watch.first.session.nowMs}>
+      <Transport watch={watch} isComparable={isComparable} onChange={redraw} />
+      <div class={watch.lines.length > 1 ? "lanes two" : "lanes"}>
+        {watch.lines.map((line) => (
           <Lane
             scene={scene}
             session={line.session}
             settings={line.settings}
             reading={line.reading}
             refusal={line.refusal}
-            back={back}
-            spanMs={SPEEDS[speed]!.spanMs}
-            isPaused={isPaused || back > 0}
+            back={watch.back}
+            spanMs={SPEEDS[watch.speed]!.spanMs}
+            isPaused={watch.isStill}
             onChange={(part) => turn(line, part)}
           />
         ))}
       </div>
     </div>
   );
-}
-
-/** Lets all lines go on by so much of the watcher's time, and the call sound. */
-function go(
-  lines: readonly Lines[],
-  clock: { atMs: number; factor: number; isPaused: boolean; isHeard: boolean },
-  elapsed: number,
-): void {
-  if (clock.isPaused || !lines.length || lines.some((line) => !line.session.shown)) return;
-  // Time does not run ahead of the slowest line.
-  const slowest = Math.min(...lines.map((line) => line.session.nowMs));
-  clock.atMs = Math.min(clock.atMs + elapsed * clock.factor, slowest + 200);
-  for (const line of lines) line.advance(clock.atMs);
-  if (clock.isHeard && clock.factor === 1) lines[0]!.sound.play(lines[0]!.session.nowMs);
 }

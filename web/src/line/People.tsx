@@ -19,7 +19,7 @@ export function People({ people, flows, reading }: Props) {
         const isKnown = own !== undefined && !Number.isNaN(own.value);
         const word = own?.word ?? "";
         return (
-          <li class={word && `grade-${word}`} data-flow={person.flow}>
+          <li class={word && `grade-${word}`} data-flow={person.flow} data-value={own?.value}>
             {grades(person.measure) && <Face word={word} />}
             <span class="name">
               <i style={{ background: colour(Math.max(flows.indexOf(person.flow), 0)) }} />{" "}

@@ -38,11 +38,15 @@ const BUCKET_MS = 100;
 /** A queue and what waits in it. */
 export class QueuePicture {
   waiting: Waiting[] = [];
+  /** As the line counts them: with so many for each packet beyond its IP bytes. */
   bytes = 0;
   state: QueueState = { tokens: Number.NaN, dropProbability: Number.NaN };
 
+  constructor(private readonly overhead: number) {}
+
   enter(event: Event): void {
-    const { flow, side, seq, bytes, at } = event;
+    const { flow, side, seq, at } = event;
+    const bytes = event.bytes + this.overhead;
     this.waiting.push({ flow, side, seq, bytes, since: at });
     this.bytes += bytes;
   }
@@ -54,7 +58,7 @@ export class QueuePicture {
         own.flow === event.flow &&
         own.side === event.side &&
         own.seq === event.seq &&
-        own.bytes === event.bytes,
+        own.bytes === event.bytes + this.overhead,
     );
     if (place < 0) return;
     this.bytes -= this.waiting[place]!.bytes;
@@ -108,14 +112,17 @@ export class Picture {
   readonly flows: FlowPicture[];
   marks: Mark[] = [];
   nowMs = 0;
+  /** When a queue was replaced last: what waited then joins the new one, and is not there twice. */
+  replacedMs = Number.NaN;
 
-  /** `numbers` are those of the drawn queues in events. */
+  /** `numbers` are those of the drawn queues in events, `overheads` are by these numbers. */
   constructor(
     readonly numbers: readonly number[],
+    overheads: readonly number[],
     flows: number,
     private readonly onFate: (flow: number, side: number, fate: Fate) => void,
   ) {
-    this.queues = numbers.map(() => new QueuePicture());
+    this.queues = numbers.map((number) => new QueuePicture(overheads[number]!));
     this.flows = Array.from({ length: flows }, () => new FlowPicture());
   }
 
@@ -132,6 +139,7 @@ export class Picture {
     const flow = this.flows[event.flow];
     switch (event.kind) {
       case Kind.Enqueued:
+        if (event.at === this.replacedMs) queue?.leave(event);
         queue?.enter(event);
         break;
       case Kind.Dequeued:

@@ -62,10 +62,11 @@ export class Session {
     this.send({ kind: "begin", run: this.run, text, overrides, seed });
   }
 
-  /** The run goes on as that of a setup which has further changes after now. */
-  change(setup: Setup): void {
+  /** The run goes on as that of a setup which has further changes, from a time after now on. */
+  change(setup: Setup, fromMs: number): void {
     if (!this.setup) return;
     this.setup = setup;
+    if (this.shown) this.shown.picture.replacedMs = fromMs;
     const { text, overrides, seed } = setup;
     this.send({ kind: "change", run: this.run, text, overrides, seed });
   }
@@ -95,14 +96,14 @@ export class Session {
     if (reply.run !== this.run) return;
     this.isBusy = false;
     if (reply.kind === "refused") this.listener.onRefused(reply.refusal);
-    else if (reply.kind === "begun") this.start(reply.queues, reply.flows);
+    else if (reply.kind === "begun") this.start(reply);
     else this.goOn(reply);
   }
 
-  private start(all: string[], flows: string[]): void {
+  private start({ queues: all, flows, overheads }: Reply & { kind: "begun" }): void {
     const queues = this.setup!.queues.filter((name) => all.includes(name));
     const numbers = queues.map((name) => all.indexOf(name));
-    const picture = new Picture(numbers, flows.length, (flow, side, fate) => {
+    const picture = new Picture(numbers, overheads, flows.length, (flow, side, fate) => {
       if (this.next?.picture !== picture) this.listener.onFate(flows[flow]!, side, fate);
     });
     this.next = { picture, history: new History(), flows, queues };

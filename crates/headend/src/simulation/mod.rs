@@ -227,6 +227,11 @@ impl Simulation {
         self.world.recorder.queue_names()
     }
 
+    /// The bytes that the line of each queue counts beyond a packet's IP bytes.
+    pub fn queue_overheads(&self) -> impl Iterator<Item = u64> {
+        self.world.recorder.queue_overheads()
+    }
+
     /// The names of the flows, by the numbers of their groups in the trace.
     pub fn flow_names(&self) -> impl Iterator<Item = &str> {
         self.world.recorder.group_names()

@@ -302,6 +302,11 @@ impl Recorder {
         self.queue_infos.iter().map(|info| info.name.as_str())
     }
 
+    /// The bytes that the line of each queue counts beyond a packet's IP bytes.
+    pub fn queue_overheads(&self) -> impl Iterator<Item = u64> {
+        self.queue_infos.iter().map(|info| info.overhead_bytes)
+    }
+
     /// The names of all groups, by their numbers.
     pub fn group_names(&self) -> impl Iterator<Item = &str> {
         self.groups.iter().map(|info| info.name.as_str())
