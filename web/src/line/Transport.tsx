@@ -54,9 +54,6 @@ export function Transport({ watch, isComparable, onChange }: Props) {
           {watch.lines.length > 1 ? "one line" : "two lines side by side"}
         </button>
       )}
-      <span class="soft">
-        {(first.session.nowMs / 1000).toFixed(1)} s simulated, seed {first.seed}
-      </span>
     </div>
   );
 }
@@ -64,10 +61,15 @@ export function Transport({ watch, isComparable, onChange }: Props) {
 type Part = Omit<Props, "isComparable">;
 
 function Back({ watch, onChange }: Part) {
+  const { first } = watch;
   const ago = `${(watch.backMs / 1000).toFixed(2)} s ago`;
   return (
     <label class="back">
-      <span>look back{watch.back ? `: ${ago}` : ""}</span>
+      <span>
+        {watch.back
+          ? `look back: ${ago}`
+          : `${(first.session.nowMs / 1000).toFixed(1)} s simulated, seed ${first.seed}; look back`}
+      </span>
       <input
         type="range"
         min={0}
