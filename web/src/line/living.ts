@@ -44,7 +44,7 @@ export const LIVING_LINE: Scene = {
   people: [
     { flow: "call", name: "call", measure: "mos" },
     { flow: "game", name: "game", measure: "missed" },
-    { flow: "page", name: "web page", measure: "page_load_time" },
+    { flow: "page", name: "page", measure: "page_load_time" },
     { flow: "film", name: "film", measure: "stalled" },
     { flow: "upload", name: "photos", measure: "rate" },
   ],
