@@ -1,6 +1,6 @@
 // What can be turned on a line.
 
-import type { AnyControl, Settings, Slider } from "./scene";
+import type { AnyControl, Choice, Settings, Slider } from "./scene";
 
 interface Props {
   controls: readonly AnyControl[];
@@ -8,39 +8,55 @@ interface Props {
   onChange: (part: Settings) => void;
 }
 
+/** All controls; switches stand together behind the others. */
 export function Controls({ controls, settings, onChange }: Props) {
+  const set = (key: string, value: Settings[string]): void => onChange({ [key]: value });
+  const switches = controls.filter((control) => control.kind === "switch");
   return (
     <>
       {controls.map((control) => {
         const value = settings[control.key];
-        const set = (next: Settings[string]): void => onChange({ [control.key]: next });
+        const take = (next: Settings[string]): void => set(control.key, next);
         if (control.kind === "slider") {
-          return <SliderControl control={control} value={Number(value)} onChange={set} />;
+          return <SliderControl control={control} value={Number(value)} onChange={take} />;
         }
-        if (control.kind === "switch") {
-          return (
+        if (control.kind === "switch") return null;
+        return <ChoiceControl control={control} value={String(value)} onChange={take} />;
+      })}
+      {switches.length > 0 && (
+        <div>
+          {switches.map(({ key, name }) => (
             <label class="check">
               <input
                 type="checkbox"
-                checked={value === true}
-                onChange={(event) => set(event.currentTarget.checked)}
+                checked={settings[key] === true}
+                onChange={(event) => set(key, event.currentTarget.checked)}
               />
-              <span>{control.name}</span>
+              <span>{name}</span>
             </label>
-          );
-        }
-        return (
-          <label>
-            <span>{control.name}</span>
-            <select value={String(value)} onChange={(event) => set(event.currentTarget.value)}>
-              {control.options.map((option) => (
-                <option value={option.value}>{option.name}</option>
-              ))}
-            </select>
-          </label>
-        );
-      })}
+          ))}
+        </div>
+      )}
     </>
+  );
+}
+
+interface ChoiceProps {
+  control: Choice;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+function ChoiceControl({ control, value, onChange }: ChoiceProps) {
+  return (
+    <label>
+      <span>{control.name}</span>
+      <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+        {control.options.map((option) => (
+          <option value={option.value}>{option.name}</option>
+        ))}
+      </select>
+    </label>
   );
 }
 

@@ -54,9 +54,7 @@ export function Transport({ watch, isComparable, onChange }: Props) {
           {watch.lines.length > 1 ? "one line" : "two lines side by side"}
         </button>
       )}
-      <span class="soft">
-        {(first.session.nowMs / 1000).toFixed(1)} s simulated, seed {first.seed}
-      </span>
+      {watch.isHeard && <OwnVoice watch={watch} />}
     </div>
   );
 }
@@ -64,10 +62,15 @@ export function Transport({ watch, isComparable, onChange }: Props) {
 type Part = Omit<Props, "isComparable">;
 
 function Back({ watch, onChange }: Part) {
+  const { first } = watch;
   const ago = `${(watch.backMs / 1000).toFixed(2)} s ago`;
   return (
     <label class="back">
-      <span>look back{watch.back ? `: ${ago}` : ""}</span>
+      <span>
+        {watch.back
+          ? `look back: ${ago}`
+          : `${(first.session.nowMs / 1000).toFixed(1)} s simulated, seed ${first.seed}; look back`}
+      </span>
       <input
         type="range"
         min={0}
@@ -84,6 +87,22 @@ function Back({ watch, onChange }: Part) {
 }
 
 function Sound({ watch, onChange }: Part) {
+  return (
+    <button
+      type="button"
+      aria-pressed={watch.isHeard}
+      onClick={() => {
+        watch.hear(!watch.isHeard);
+        onChange();
+      }}
+    >
+      {watch.isHeard ? "silence the call" : "hear the call"}
+    </button>
+  );
+}
+
+/** The call says what a recording says in place of the synthetic voice. */
+function OwnVoice({ watch }: { watch: Watch }) {
   const [refused, setRefused] = useState("");
   const load = (file: File | undefined): void => {
     setRefused("");
@@ -91,26 +110,14 @@ function Sound({ watch, onChange }: Part) {
   };
   return (
     <>
-      <button
-        type="button"
-        aria-pressed={watch.isHeard}
-        onClick={() => {
-          watch.hear(!watch.isHeard);
-          onChange();
-        }}
-      >
-        {watch.isHeard ? "silence the call" : "hear the call"}
-      </button>
-      {watch.isHeard && (
-        <label class="own-voice">
-          <span>a voice of your own</span>
-          <input
-            type="file"
-            accept="audio/*"
-            onChange={(event) => load(event.currentTarget.files?.[0])}
-          />
-        </label>
-      )}
+      <label class="own-voice">
+        <span>another voice for the call: </span>
+        <input
+          type="file"
+          accept="audio/*"
+          onChange={(event) => load(event.currentTarget.files?.[0])}
+        />
+      </label>
       {refused && <span class="refusal">{refused} is no sound that this browser can read</span>}
     </>
   );

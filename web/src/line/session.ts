@@ -29,6 +29,10 @@ export interface Listener {
   onFate: (flow: string, side: number, fate: Fate) => void;
 }
 
+/** The names under which the browser keeps how long it took from a turn to the picture of it. */
+export const TURNED = "turned";
+const SHOWN = "turned to shown";
+
 /** How much a run that catches up goes on with one message, ms of simulated time. */
 const STRIDE_MS = 250;
 
@@ -66,6 +70,7 @@ export class Session {
   change(setup: Setup, fromMs: number): void {
     if (!this.setup) return;
     this.setup = setup;
+    this.shownFromMs = fromMs;
     if (this.shown) this.shown.picture.replacedMs = fromMs;
     const { text, overrides, seed } = setup;
     this.send({ kind: "change", run: this.run, text, overrides, seed });
@@ -123,6 +128,16 @@ export class Session {
       this.next = undefined;
     }
     if (this.next) this.advance(this.shownFromMs);
-    else this.nowMs = reply.nowMs;
+    else {
+      this.nowMs = reply.nowMs;
+      this.measure();
+    }
+  }
+
+  /** A picture is shown that has what was turned last. */
+  private measure(): void {
+    if (this.nowMs < this.shownFromMs || !performance.getEntriesByName(TURNED).length) return;
+    performance.measure(SHOWN, TURNED);
+    performance.clearMarks(TURNED);
   }
 }

@@ -3,7 +3,7 @@
 import type { Refusal } from "../engine/messages";
 import { read } from "./reading";
 import type { Reading, Scene, Settings } from "./scene";
-import { type Setup, Session } from "./session";
+import { type Setup, Session, TURNED } from "./session";
 import { CallSound } from "./sound/CallSound";
 
 /** A run lasts so long; then another seed's begins, so that a line can be left alone for days. */
@@ -63,6 +63,7 @@ export class TurnedLine {
 
   /** Takes over what was turned: while the run goes on where the line can, else by a new run. */
   turn(part: Settings): void {
+    performance.mark(TURNED);
     const before = this.settings;
     this.settings = { ...before, ...part };
     const keys = Object.keys(part);
