@@ -112,8 +112,8 @@ export class Picture {
   readonly flows: FlowPicture[];
   marks: Mark[] = [];
   nowMs = 0;
-  /** When a queue was replaced last: what waited then joins the new one, and is not there twice. */
-  replacedMs = Number.NaN;
+  /** When a queue was replaced: what waited then joins the new one, and is not there twice. */
+  readonly replacedMs = new Set<number>();
 
   /** `numbers` are those of the drawn queues in events, `overheads` are by these numbers. */
   constructor(
@@ -139,7 +139,7 @@ export class Picture {
     const flow = this.flows[event.flow];
     switch (event.kind) {
       case Kind.Enqueued:
-        if (event.at === this.replacedMs) queue?.leave(event);
+        if (this.replacedMs.has(event.at)) queue?.leave(event);
         queue?.enter(event);
         break;
       case Kind.Dequeued:

@@ -71,7 +71,7 @@ export class Session {
     if (!this.setup) return;
     this.setup = setup;
     this.shownFromMs = fromMs;
-    if (this.shown) this.shown.picture.replacedMs = fromMs;
+    this.shown?.picture.replacedMs.add(fromMs);
     const { text, overrides, seed } = setup;
     this.send({ kind: "change", run: this.run, text, overrides, seed });
   }
