@@ -133,9 +133,9 @@ export const bufferbloat: Lesson = {
       isTurned: ({ buffer, law }) => Number(buffer) < LONG && law === "drop_tail",
       isSeen: (line) => of(line, "call").word === "good" && line.waitMs < 80,
       seen: (line) =>
-        `With room for ${line.settings.buffer} ms a packet waits ${ms(line.waitMs)}, and the ` +
-        `call is good. The upload has ${mbit(of(line, "upload").mbps)}: it never needed the ` +
-        `long buffer.`,
+        `With room for ${line.settings.buffer} ms, 95 of 100 of the call's packets are there within ` +
+        `${ms(of(line, "call").delayMs)}, and the call is good. The upload has ` +
+        `${mbit(of(line, "upload").mbps)}: it never needed the long buffer.`,
       hint: "Turn the slider “buffer” far to the left, to 30 ms for example.",
       forTeacher: {
         answer:
@@ -219,8 +219,8 @@ export const bufferbloat: Lesson = {
       isTurned: ({ buffer, law }) => buffer === LONG && law !== "drop_tail",
       isSeen: (line) => of(line, "call").word === "good" && line.waitMs < 80,
       seen: (line) =>
-        `The buffer still has room for 250 ms, but a packet waits ${ms(line.waitMs)}. The call is ` +
-        `good, and the upload has ${mbit(of(line, "upload").mbps)}.`,
+        `The buffer still has room for 250 ms, but 95 of 100 of the call's packets are there within ` +
+        `${ms(of(line, "call").delayMs)}. The upload has ${mbit(of(line, "upload").mbps)}.`,
       hint: "In the list “queue”, choose CoDel, DOCSIS-PIE or FQ-CoDel.",
       forTeacher: {
         answer:

@@ -116,9 +116,9 @@ export const lowLatency: Lesson = {
         separate === true && marked === true && backup === "prague",
       isSeen: (line) => of(line, "game").word === "good" && of(line, "photos").mbps < 7,
       seen: (line) =>
-        `Of the game's packets ${percent(of(line, "game").value)} come too late. In the other queue a ` +
-        `packet waits ${ms(line.waitMs)}, the photos have ${mbit(of(line, "photos").mbps)} and the ` +
-        `backup has ${mbit(of(line, "backup").mbps)}.`,
+        `Of the game's packets ${percent(of(line, "game").value)} come too late. The photos, in the ` +
+        `other queue, have ${mbit(of(line, "photos").mbps)} and need ` +
+        `${ms(of(line, "photos").delayMs)}; the backup has ${mbit(of(line, "backup").mbps)}.`,
       hint: "Tick “low latency”, and wait until the photos have slowed down.",
       forTeacher: {
         answer:
@@ -172,8 +172,8 @@ export const lowLatency: Lesson = {
       isSeen: (line) => of(line, "photos").mbps >= 6 && of(line, "game").word === "good",
       seen: (line) =>
         `The photos have ${mbit(of(line, "photos").mbps)} and the backup ` +
-        `${mbit(of(line, "backup").mbps)}: they are in one queue again, and a packet waits ` +
-        `${ms(line.waitMs)} there. The game is alone in the short one.`,
+        `${mbit(of(line, "backup").mbps)}: they are in one queue again, and their packets need ` +
+        `${ms(of(line, "photos").delayMs)}. The game is alone in the short one.`,
       hint: "In the list “backup”, choose CUBIC, and wait ten seconds.",
       forTeacher: {
         answer:
@@ -218,8 +218,8 @@ export const lowLatency: Lesson = {
       isSeen: (line) => of(line, "game").word === "good",
       seen: (line) =>
         `The game is good, with ${percent(of(line, "game").value)} too late. The liar's packets wait ` +
-        `with all others now, ${ms(line.waitMs)} in the other queue: no law helps against a sender ` +
-        `that does not slow down.`,
+        `in the other queue now, with all others, and need ${ms(of(line, "backup").delayMs)}: no law ` +
+        `helps against a sender that does not slow down.`,
       hint: "Tick “queue protection”.",
       forTeacher: {
         answer:

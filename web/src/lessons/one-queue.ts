@@ -4,7 +4,7 @@ import text from "./scenarios/one-queue.toml?raw";
 
 import type { Scene, Settings } from "../line/scene";
 import { claimsOf } from "./claims";
-import { type Lesson, mbit, ms, of, percent } from "./lesson";
+import { type Lesson, mbit, ms, NEVER, of, percent } from "./lesson";
 
 const say = claimsOf("one-queue");
 
@@ -19,7 +19,7 @@ const scene: Scene = {
   people: [
     { flow: "game", name: "fast game", measure: "missed", side: 0 },
     { flow: "call", name: "telephone call", measure: "mos", side: 0 },
-    { flow: "upload", name: "uploads", measure: "rate", side: 0 },
+    { flow: "upload", name: "an upload", measure: "rate", side: 0 },
   ],
   start: { uploads: 1, law: "drop_tail", buffer: 250 },
   controls: [
@@ -47,7 +47,8 @@ const scene: Scene = {
   ],
   override: (settings) => [
     ["link.cable.docsis.upstream.queue", queue(settings)],
-    ["flow.upload.count", `${settings.uploads}`],
+    ["flow.more.count", `${Math.max(Number(settings.uploads) - 1, 1)}`],
+    ["flow.more.start", Number(settings.uploads) > 1 ? "2 s" : NEVER],
   ],
   live: (settings) => ({ up: { service_flow: '"up"', queue: queue(settings) } }),
   fromMs: 10_000,
@@ -149,8 +150,8 @@ export const oneQueue: Lesson = {
       isSeen: (line) => of(line, "game").word === "good",
       seen: (line) =>
         `With a buffer of ${line.settings.buffer} ms the game is good: 95 of 100 packets are ` +
-        `there within ${ms(of(line, "game").delayMs)}. The uploads have ` +
-        `${mbit(of(line, "upload").mbps)} together.`,
+        `there within ${ms(of(line, "game").delayMs)}. This upload has ` +
+        `${mbit(of(line, "upload").mbps)}, which is one share of twenty.`,
       hint: "Only the shortest one does: 10 ms.",
       forTeacher: {
         answer:
@@ -181,8 +182,8 @@ export const oneQueue: Lesson = {
       hint: "Turn the slider “uploads” to 1.",
       forTeacher: {
         answer:
-          `It has ${say("rate_10_1")}; with 20 ms it would have ${say("rate_20_1")}. Twenty of them ` +
-          `had ${say("rate_10_20")} together with 10 ms.`,
+          `Clearly less: ${say("rate_10_1")}; with 20 ms it would have ${say("rate_20_1")}. With twenty ` +
+          `of them and 10 ms the line was used to ${say("used_10_20")}.`,
         wrong: "“Then 20 ms is the right size.” With twenty uploads the game is poor there.",
         next: "Which of the two faults would people at home notice first?",
         minutes: 3,
@@ -205,8 +206,8 @@ export const oneQueue: Lesson = {
       forTeacher: {
         answer:
           `${say("missed_fq_20")} of the game's packets are late or lost, and 95 of 100 are there ` +
-          `within ${say("delay_fq_20")}. The uploads have ${say("rate_fq_20")} together, and with ` +
-          `CoDel alone they had ${say("rate_codel_20")}.`,
+          `within ${say("delay_fq_20")}. The line is used to ${say("used_fq_20")}, and with CoDel alone ` +
+          `it was ${say("used_codel_20")}: the uploads pay nothing.`,
         wrong: "“The game has priority.” It has its turn, and needs less than its turn.",
         next:
           "What if the game itself sent more than its share? (Then its own queue would grow, and " +

@@ -4,7 +4,7 @@ import text from "./scenarios/one-queue.toml?raw";
 
 import type { Scene, Settings } from "../line/scene";
 import { claimsOf } from "./claims";
-import { type Lesson, mbit, ms, of } from "./lesson";
+import { type Lesson, mbit, ms, NEVER, of } from "./lesson";
 
 const say = claimsOf("target");
 
@@ -49,6 +49,8 @@ const scene: Scene = {
   ],
   override: (settings) => [
     ["link.cable.docsis.upstream.queue", queue(settings)],
+    ["flow.more.count", "1"],
+    ["flow.more.start", NEVER],
   ],
   live: (settings) => ({ up: { service_flow: '"up"', queue: queue(settings) } }),
   fromMs: 10_000,

@@ -23,7 +23,7 @@ function carry({ printing, printer, laptop }: Settings): number {
   const own = turn(Number(laptop));
   // A printed packet has two turns: to the access point, and from there to the printer.
   const mean = printing ? (2 * own + turn(Number(printer))) / 2 : own;
-  return 12 / mean;
+  return Math.round(120 / mean) / 10;
 }
 
 const scene: Scene = {
@@ -36,7 +36,7 @@ const scene: Scene = {
   people: [
     { flow: "download", name: "download to the laptop", measure: "rate", side: 1 },
     { flow: "print", name: "print job", measure: "rate", side: 0 },
-    { flow: "call", name: "call on the phone", measure: "mos", side: 1 },
+    { flow: "call", name: "call on the phone", measure: "delay", side: 1 },
   ],
   start: { printing: false, printer: "1", laptop: "11", law: "drop_tail" },
   controls: [
@@ -130,7 +130,7 @@ export const wifiAnomaly: Lesson = {
       title: "Put it nearer",
       says:
         "Beside the access point the printer would hear 11 Mbit/s, as the laptop does. The call on " +
-        "the phone is bad, too.",
+        "the phone suffers, too: its packets need half a second.",
       guess: {
         question: "With the printer beside the access point, what gets good?",
         options: ["download and call", "the download, but not the call", "only the call"],
@@ -141,7 +141,7 @@ export const wifiAnomaly: Lesson = {
       isTurned: ({ printing, printer, law }) =>
         printing === true && printer === "11" && law === "drop_tail",
       isSeen: (line) =>
-        of(line, "download").mbps >= 1.1 && of(line, "call").word !== "good",
+        of(line, "download").mbps >= 1 && of(line, "call").delayMs >= 150,
       seen: (line) =>
         `The download has ${mbit(of(line, "download").mbps)} now, but 95 of 100 of the call's packets ` +
         `need up to ${ms(of(line, "call").delayMs)}. A fast printer gives the time back; the call ` +
