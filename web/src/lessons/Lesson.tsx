@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { Line } from "../line/Line";
 import type { Reading, Scene } from "../line/scene";
+import { LESSONS } from "./all";
 import { type Lesson as Content, type Step, startOf } from "./lesson";
 import { judge, type Progress } from "./progress";
 
@@ -23,11 +24,11 @@ export function Lesson({ lesson, first }: Props) {
   const [guess, setGuess] = useState<number>();
   const [seen, setSeen] = useState<string>();
   const [isHinted, setHinted] = useState(false);
-  const [isOver, setOver] = useState(false);
   const heading = useRef<HTMLHeadingElement>(null);
   const progress = useRef<Progress>({});
   const step: Step = lesson.steps[place]!;
   const isLast = place === lesson.steps.length - 1;
+  const following = LESSONS[LESSONS.indexOf(lesson) + 1];
   const isAsked = !step.guess || guess !== undefined;
 
   // The line begins with what the step sets.
@@ -43,7 +44,6 @@ export function Lesson({ lesson, first }: Props) {
     setGuess(undefined);
     setSeen(undefined);
     setHinted(false);
-    setOver(false);
     history.replaceState(null, "", `#lesson/${lesson.name}${to ? `/${to + 1}` : ""}`);
     heading.current?.focus();
   };
@@ -84,20 +84,19 @@ export function Lesson({ lesson, first }: Props) {
         </h1>
         <div aria-live="polite">
           <p>{step.says}</p>
-          {step.guess && (
-            <fieldset class="guess">
-              <legend>{step.guess.question}</legend>
+          {step.guess && seen === undefined && (
+            <div class="guess" role="group" aria-label={step.guess.question}>
+              <p>{step.guess.question}</p>
               {step.guess.options.map((option, number) => (
                 <button
                   type="button"
                   aria-pressed={guess === number}
-                  disabled={guess !== undefined && guess !== number}
                   onClick={() => setGuess(number)}
                 >
                   {option}
                 </button>
               ))}
-            </fieldset>
+            </div>
           )}
           {isAsked && (
             <p class="asks">
@@ -130,23 +129,26 @@ export function Lesson({ lesson, first }: Props) {
             <>
               {step.guess && <Answer step={step} guess={guess} />}
               <p>{seen}</p>
-              {isOver && (
-                <p>
-                  <b>That was the lesson.</b> Turn what you like, or take{" "}
-                  <a href="#lessons">another one</a>.
-                </p>
-              )}
+              {isLast && <p>That was the lesson. Turn what you like, or go on.</p>}
             </>
           )}
         </div>
-        {seen !== undefined && !isOver && (
-          <button
-            type="button"
-            class="next"
-            onClick={() => (isLast ? setOver(true) : go(place + 1))}
-          >
-            {isLast ? "finish" : "next step"}
+        {seen !== undefined && !isLast && (
+          <button type="button" class="next" onClick={() => go(place + 1)}>
+            next step
           </button>
+        )}
+        {seen !== undefined && isLast && (
+          <p class="moves">
+            {following && (
+              <a class="next" href={`#lesson/${following.name}`}>
+                next lesson: {following.title}
+              </a>
+            )}
+            <a class={following ? "" : "next"} href="#lessons">
+              all lessons
+            </a>
+          </p>
         )}
       </section>
     </div>

@@ -42,7 +42,7 @@ const scene: Scene = {
       name: "queue",
       isLive: true,
       options: [
-        { value: "drop_tail", name: "drop-tail: drops when it is full" },
+        { value: "drop_tail", name: "drop-tail (no law)" },
         { value: "codel", name: "CoDel" },
         { value: "docsis_pie", name: "DOCSIS-PIE" },
         { value: "fq_codel", name: "FQ-CoDel" },
@@ -230,7 +230,7 @@ export const bufferbloat: Lesson = {
         wrong:
           "“Dropping packets is a fault.” The drop is the message: it is how a sender learns that " +
           "it is too fast. What was dropped is sent again.",
-        next: "Go on with “One queue for all” (#lesson/one-queue): is a law always enough?",
+        next: "Go on with “One queue for all”: is a law always enough?",
         minutes: 3,
       },
     },

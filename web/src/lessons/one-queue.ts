@@ -30,10 +30,10 @@ const scene: Scene = {
       name: "queue",
       isLive: true,
       options: [
-        { value: "drop_tail", name: "drop-tail: drops when it is full" },
-        { value: "codel", name: "CoDel: one queue with a law" },
-        { value: "pie", name: "PIE: one queue with another law" },
-        { value: "fq_codel", name: "FQ-CoDel: a queue for each" },
+        { value: "drop_tail", name: "drop-tail (no law)" },
+        { value: "codel", name: "CoDel (one queue)" },
+        { value: "pie", name: "PIE (one queue)" },
+        { value: "fq_codel", name: "FQ-CoDel (a queue each)" },
       ],
     },
     {
