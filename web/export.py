@@ -1,9 +1,17 @@
-"""Writes what the lab shares with pages: colours, and the bounds of grades (src/generated.json)."""
+"""Writes what the lab shares with pages: colours, and the bounds of grades (src/generated.json).
+
+With them stands the SHA-256 of all that the page is made of, which the page names in its head.
+``--check PAGE`` writes nothing, and ends with 1 where a page was made of other sources.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from typing import Any
+
+from sources import hash_sources, read_hash
 
 from headend.analysis.grading import DELAY, GAME_DELAY, LOSS
 from headend.figures.theme import PALETTE
@@ -11,14 +19,27 @@ from headend.figures.theme import PALETTE
 TARGET = Path(__file__).parent / "src/generated.json"
 
 
-def main() -> None:
-    """Write the file."""
-    content = {
+def list_shared() -> dict[str, Any]:
+    """List what is shared."""
+    return {
         "palette": PALETTE,
         "delay_ms": [bound / 1e6 for bound in DELAY.bounds],
         "game_delay_ms": [bound / 1e6 for bound in GAME_DELAY.bounds],
         "loss": LOSS.bounds,
     }
+
+
+def main() -> None:
+    """Write the file, or check a page."""
+    shared = list_shared()
+    sources = hash_sources(shared)
+    if sys.argv[1:2] == ["--check"]:
+        page = Path(sys.argv[2])
+        named = read_hash(page.read_text(encoding="utf-8"))
+        if named != sources:
+            sys.exit(f"{page.name}: made of {named}, expected {sources}: run make web")
+        return
+    content = {**shared, "sources": sources}
     TARGET.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
