@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ LAB = ROOT / "target/web/index.html"
 #: Its place in the site.
 LAB_PAGE = "docs/lab.html"
 
-#: What stands for the lab in a page, and is seen in the site alone: ``<!-- lab -->`` for the lab in a
-#: frame, ``<!-- lab: WORDS: ROUTE -->`` for a link into it.
+#: What stands for the lab in a page, and is seen in the site alone: ``<!-- lab -->`` for the lab in
+#: a frame, ``<!-- lab: WORDS: ROUTE -->`` for a link into it.
 LAB_NOTE = re.compile(r"<!-- lab(?:: (?P<words>[^:\n]+):(?P<route> \S+)?)? -->")
 
 project = "headend"
@@ -148,7 +149,7 @@ def add_lab(_app: Any, page: str, source: list[str]) -> None:
             title = "The lab: a line that moves while you turn its settings"
             return f'<iframe class="lab" src="{at}" title="{title}" loading="lazy"></iframe>'
         route = f"#{note['route'].strip()}" if note["route"] else ""
-        return f'<a class="lab" href="{at}{route}">{note["words"]}</a>'
+        return f'<a class="lab" href="{at}{route}">{escape(note["words"])}</a>'
 
     source[0] = LAB_NOTE.sub(draw, source[0])
 
