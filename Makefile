@@ -81,12 +81,17 @@ wasm: $(BINDGEN)/bin/wasm-bindgen | tools ## The engine for browsers and for Nod
 			target/wasm32-unknown-unknown/release/headend_wasm.wasm || exit 1; done
 
 .PHONY: web
-web: build wasm ## The lab in a browser, in one file, which headend lab opens: target/web/index.html (needs rustup and Node 20.19, 22.12 or newer; minutes)
-	@command -v npm >/dev/null || { echo 'missing: Node 20.19, 22.12 or newer, with npm' >&2; exit 1; }
+web: node build wasm ## The lab in a browser, in one file, which headend lab opens: target/web/index.html (needs rustup and Node 20.19, 22.12 or newer; minutes)
 	$(BIN)/python web/export.py
 	cd web && npm install --no-audit --no-fund --silent && npm run --silent build
 	@cp target/web/index.html python/headend/lab/index.html
 	@echo 'target/web/index.html'
+
+# What is missing is said before minutes of compiling.
+.PHONY: node
+node:
+	@command -v npm >/dev/null || { echo 'missing: Node 20.19, 22.12 or newer, with npm' >&2; exit 1; }
+	@command -v rustup >/dev/null || { echo 'missing: rustup, which installs Rust for browsers: https://rustup.rs' >&2; exit 1; }
 
 $(BINDGEN)/bin/wasm-bindgen: | tools
 	cargo install wasm-bindgen-cli --version '=$(WASM_BINDGEN)' --quiet --root $(BINDGEN)

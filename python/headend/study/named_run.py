@@ -8,7 +8,7 @@ from typing import Any
 
 from headend.errors import InputError, suggest
 from headend.lab.given import Given, give, refuse_files
-from headend.scenario.source import read_scenario
+from headend.scenario.source import Overrides, read_scenario
 from headend.study.definition import Study
 from headend.text.wording import write_count
 
@@ -44,11 +44,12 @@ def find_run(study: Study, shown: str) -> NamedRun | None:
 
 def _name(study: Study, run: Mapping[str, Any]) -> NamedRun:
     """Name a run by values of axes; an axis that is left out has its first value."""
+    overrides: Overrides = ()
     if study.design.scenario is None:
         if list(run) != [SCENARIO]:
             raise InputError(f"expected {SCENARIO} alone, since the study has no grid")
         text = read_scenario(study.folder / run[SCENARIO], study.access)
-        words, overrides, seed = "Run it in a browser", (), text.load().scenario.seed
+        words, seed = "Run it in a browser", text.load().scenario.seed
     else:
         wanted = {factor.name: factor.labels[0] for factor in study.design.factors}
         for name in run:
@@ -67,6 +68,6 @@ def _name(study: Study, run: Mapping[str, Any]) -> NamedRun:
         named = ", ".join(f"{name} {value}" for name, value in [*wanted.items(), ("seed", seed)])
         points = len(settings) * len(study.seeds)
         words = f"Run one of its {write_count(points, 'point')} in a browser ({named})"
-        overrides = tuple(setting.overrides)
+        overrides = setting.overrides
     refuse_files(text, overrides)
     return NamedRun(words, give(text, overrides, seed))
