@@ -182,7 +182,7 @@ figures: build ## Draw the figure of every queue in docs/models
 
 # Sphinx has an environment of its own: nothing but the site needs it.
 .PHONY: docs
-docs: target/docs-env/.built ## The documentation as a site that is read without a network: target/docs/index.html
+docs: target/docs-env/.built ## The documentation as a site that is read without a network, with the lab if make web has built it: target/docs/index.html
 	@rm -rf target/docs
 	@target/docs-env/bin/sphinx-build --quiet --fresh-env --fail-on-warning --keep-going --jobs 2 --conf-dir docs --doctree-dir target/docs-state . target/docs
 	@echo 'target/docs/index.html'
