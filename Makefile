@@ -38,6 +38,8 @@ test: tools ## Everything that must pass: Rust and Python tests, checks, generat
 # The two sides side by side would only wait for each other's compiler.
 .PHONY: test-slow
 test-slow: tools ## What takes long: the slow tests, and the golden scenarios with every arithmetic and debug assertion checked
+	@if command -v npm >/dev/null && command -v rustup >/dev/null; then $(MAKE) --no-print-directory web; \
+		else echo 'no npm or no rustup: the lab in a browser is not built, and its tests are skipped'; fi
 	@$(MAKE) --no-print-directory test-python-slow
 	@$(MAKE) --no-print-directory test-checked
 
