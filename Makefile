@@ -38,6 +38,8 @@ test: tools ## Everything that must pass: Rust and Python tests, checks, generat
 # The two sides side by side would only wait for each other's compiler.
 .PHONY: test-slow
 test-slow: tools ## What takes long: the slow tests, and the golden scenarios with every arithmetic and debug assertion checked
+	@if command -v npm >/dev/null && command -v rustup >/dev/null; then $(MAKE) --no-print-directory web; \
+		else echo 'no npm or no rustup: the lab in a browser is not built, and its tests are skipped'; fi
 	@$(MAKE) --no-print-directory test-python-slow
 	@$(MAKE) --no-print-directory test-checked
 
@@ -77,15 +79,21 @@ wasm: $(BINDGEN)/bin/wasm-bindgen | tools ## The engine for browsers and for Nod
 	rustup target add wasm32-unknown-unknown
 	cargo build --release --locked --quiet --package headend-wasm --target wasm32-unknown-unknown
 	@for kind in nodejs web; do \
-		$(BINDGEN)/bin/wasm-bindgen --target $$kind --out-dir target/wasm/$$kind \
+		$(BINDGEN)/bin/wasm-bindgen --target $$kind --remove-name-section --out-dir target/wasm/$$kind \
 			target/wasm32-unknown-unknown/release/headend_wasm.wasm || exit 1; done
 
 .PHONY: web
-web: build wasm ## The lab in a browser, in one file: target/web/index.html (needs rustup and Node 20.19, 22.12 or newer; minutes)
-	@command -v npm >/dev/null || { echo 'missing: Node 20.19, 22.12 or newer, with npm' >&2; exit 1; }
+web: node build wasm ## The lab in a browser, in one file, which headend lab opens: target/web/index.html (needs rustup and Node 20.19, 22.12 or newer; minutes)
 	$(BIN)/python web/export.py
 	cd web && npm install --no-audit --no-fund --silent && npm run --silent build
+	@cp target/web/index.html python/headend/lab/index.html
 	@echo 'target/web/index.html'
+
+# What is missing is said before minutes of compiling.
+.PHONY: node
+node:
+	@command -v npm >/dev/null || { echo 'missing: Node 20.19, 22.12 or newer, with npm' >&2; exit 1; }
+	@command -v rustup >/dev/null || { echo 'missing: rustup, which installs Rust for browsers: https://rustup.rs' >&2; exit 1; }
 
 $(BINDGEN)/bin/wasm-bindgen: | tools
 	cargo install wasm-bindgen-cli --version '=$(WASM_BINDGEN)' --quiet --root $(BINDGEN)
@@ -176,7 +184,7 @@ figures: build ## Draw the figure of every queue in docs/models
 
 # Sphinx has an environment of its own: nothing but the site needs it.
 .PHONY: docs
-docs: target/docs-env/.built ## The documentation as a site that is read without a network: target/docs/index.html
+docs: target/docs-env/.built ## The documentation as a site that is read without a network, with the lab if make web has built it: target/docs/index.html
 	@rm -rf target/docs
 	@target/docs-env/bin/sphinx-build --quiet --fresh-env --fail-on-warning --keep-going --jobs 2 --conf-dir docs --doctree-dir target/docs-state . target/docs
 	@echo 'target/docs/index.html'
@@ -238,12 +246,12 @@ HEADEND_COMMIT ?= $(shell git describe --always --dirty --exclude='*' 2>/dev/nul
 WHEEL_TARGET ?= $(RUST_HOST)
 
 .PHONY: wheel
-wheel: .venv/.zig ## A wheel for Linux in dist/, for this machine's processor (or WHEEL_TARGET=aarch64-unknown-linux-gnu)
+wheel: .venv/.zig web ## A wheel for Linux in dist/ with the lab in it, for this machine's processor (or WHEEL_TARGET=aarch64-unknown-linux-gnu)
 	@[ -d "$$(rustc --print sysroot)/lib/rustlib/$(WHEEL_TARGET)/lib" ] \
 		|| { echo 'missing: the Rust target $(WHEEL_TARGET) (rustup target add $(WHEEL_TARGET))' >&2; exit 1; }
 	PATH="$(CURDIR)/$(BIN):$$PATH" HEADEND_COMMIT='$(HEADEND_COMMIT)' \
 		RUSTFLAGS="--remap-path-prefix=$${CARGO_HOME:-$$HOME/.cargo}/registry/src=crates --remap-path-prefix=$(CURDIR)=headend" \
-		maturin build --release --locked --zig --compatibility manylinux_2_17 --target $(WHEEL_TARGET) --out dist --quiet
+		maturin build --release --locked --strip --compression-level 9 --zig --compatibility manylinux_2_17 --target $(WHEEL_TARGET) --out dist --quiet
 	@ls dist/headend-*_$(firstword $(subst -, ,$(WHEEL_TARGET))).whl
 
 .PHONY: wheels
@@ -252,11 +260,11 @@ wheels: sdist ## Wheels for x86-64 and aarch64, and the source distribution, in 
 	@$(MAKE) --no-print-directory wheel WHEEL_TARGET=aarch64-unknown-linux-gnu
 
 .PHONY: sdist
-sdist: | tools .venv/bin/maturin ## The source distribution in dist/, which pip builds where there is no wheel and cargo is
+sdist: web | tools .venv/bin/maturin ## The source distribution in dist/ with the lab in it, which pip builds where there is no wheel and cargo is
 	$(BIN)/maturin sdist --out dist
 
 .PHONY: wheel-check
-wheel-check: ## Install the wheel of dist/ where nothing else is, run and compare there, open the pages; fails above 60 s or at 300 MB
+wheel-check: ## Install the wheel of dist/ where nothing else is, run and compare there, open the pages; fails above 60 s, at 300 MB, or where the wheel takes 8 MB
 	@$(PYTHON) release/check_wheel.py dist
 
 .venv/.zig: | tools .venv/bin/maturin

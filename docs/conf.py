@@ -8,10 +8,22 @@ which therefore stay plain Markdown.
 from __future__ import annotations
 
 import re
+import shutil
+from html import escape
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+
+#: The lab, where `make web` has built it.
+LAB = ROOT / "target/web/index.html"
+
+#: Its place in the site.
+LAB_PAGE = "docs/lab.html"
+
+#: What stands for the lab in a page, and is seen in the site alone: ``<!-- lab -->`` for the lab in
+#: a frame, ``<!-- lab: WORDS: ROUTE -->`` for a link into it.
+LAB_NOTE = re.compile(r"<!-- lab(?:: (?P<words>[^:\n]+):(?P<route> \S+)?)? -->")
 
 project = "headend"
 author = "The headend developers"
@@ -28,6 +40,7 @@ exclude_patterns = [".*", "benches", "crates", "dist", "fuzz", "python", "result
 CONTENTS: dict[str, list[str]] = {
     "Start": ["docs/installing", "docs/tutorial", "docs/lessons/README"],
     "How to": [
+        "docs/howto/lab",
         "docs/howto/tier-buffer",
         "docs/howto/homes-per-channel",
         "docs/howto/home-router",
@@ -125,8 +138,26 @@ def list_shelf(folder: Path) -> list[str]:
     return list(dict.fromkeys([name for name in linked if name in names] + names))
 
 
+def add_lab(_app: Any, page: str, source: list[str]) -> None:
+    """Put the lab, and links into it, where a page has a note for them; nothing if not built."""
+    at = "../" * page.count("/") + LAB_PAGE
+
+    def draw(note: re.Match[str]) -> str:
+        if not LAB.is_file():
+            return ""
+        if not note["words"]:
+            title = "The lab: a line that moves while you turn its settings"
+            return f'<iframe class="lab" src="{at}" title="{title}" loading="lazy"></iframe>'
+        route = f"#{note['route'].strip()}" if note["route"] else ""
+        return f'<a class="lab" href="{at}{route}">{escape(note["words"])}</a>'
+
+    source[0] = LAB_NOTE.sub(draw, source[0])
+
+
 def add_forward(app: Any, exception: Exception | None) -> None:
-    """Put a page into the site's folder that leads to the home page."""
+    """Put a page into the site's folder that leads to the home page, and the lab beside it."""
+    if exception is None and LAB.is_file():
+        shutil.copyfile(LAB, Path(app.outdir) / LAB_PAGE)
     if exception is None:
         (Path(app.outdir) / "index.html").write_text(FORWARD, encoding="utf-8")
 
@@ -134,5 +165,6 @@ def add_forward(app: Any, exception: Exception | None) -> None:
 def setup(app: Any) -> dict[str, bool]:
     """Tell Sphinx of the functions above."""
     app.connect("source-read", add_contents)
+    app.connect("source-read", add_lab)
     app.connect("build-finished", add_forward)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,10 +1,17 @@
-"""Writes what the lab shares with pages: colours, and the marks of grades (src/generated.json)."""
+"""Writes what the lab shares with pages: colours, and the marks of grades (src/generated.json).
+
+With them stands the SHA-256 of all that the page is made of, which the page names in its head.
+``--check PAGE`` writes nothing, and ends with 1 where a page was made of other sources.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
+
+from sources import hash_sources, read_hash
 
 from headend.analysis.grading import DELAY, LOSS, MARKS_OF_MEASURES, Mark
 from headend.figures.theme import PALETTE
@@ -23,13 +30,26 @@ def describe(mark: Mark) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    """Write the file."""
+def list_shared() -> dict[str, Any]:
+    """List what is shared."""
     marks = MARKS_OF_MEASURES | {"delay": DELAY, "loss": LOSS}
-    content = {
+    return {
         "palette": PALETTE,
         "marks": {name: describe(mark) for name, mark in marks.items()},
     }
+
+
+def main() -> None:
+    """Write the file, or check a page."""
+    shared = list_shared()
+    sources = hash_sources(shared)
+    if sys.argv[1:2] == ["--check"]:
+        page = Path(sys.argv[2])
+        named = read_hash(page.read_text(encoding="utf-8"))
+        if named != sources:
+            sys.exit(f"{page.name}: made of {named}, expected {sources}: run make web")
+        return
+    content = {**shared, "sources": sources}
     TARGET.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 

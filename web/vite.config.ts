@@ -9,7 +9,13 @@ import { viteSingleFile } from "vite-plugin-singlefile";
 
 const ENGINE = resolve(import.meta.dirname, "../target/wasm/web");
 
-/** The engine, packed, as a text, and its loader without the place from which it would request it. */
+/** Replaces what a text has to hold. */
+function replace(text: string, old: string, by: string): string {
+  if (!text.includes(old)) throw new Error(`the engine's loader has changed: no ${old}`);
+  return text.replace(old, by);
+}
+
+/** The packed engine as a text, and its loader without the place from which it would request it. */
 function engine(): Plugin {
   return {
     name: "engine",
@@ -22,13 +28,26 @@ function engine(): Plugin {
     },
     transform(code, id) {
       if (!id.endsWith("headend_wasm.js")) return undefined;
-      return code.replace("new URL('headend_wasm_bg.wasm', import.meta.url)", "undefined");
+      return replace(code, "new URL('headend_wasm_bg.wasm', import.meta.url)", "undefined");
+    },
+  };
+}
+
+/** The page names the SHA-256 of its sources, which web/export.py has noted. */
+function sources(): Plugin {
+  const noted = resolve(import.meta.dirname, "src/generated.json");
+  return {
+    name: "sources",
+    transformIndexHtml() {
+      const content: string = JSON.parse(readFileSync(noted, "utf-8")).sources;
+      const attrs = { name: "headend-sources", content };
+      return [{ tag: "meta", attrs, injectTo: "head-prepend" }];
     },
   };
 }
 
 export default defineConfig({
-  plugins: [engine(), preact(), viteSingleFile()],
+  plugins: [engine(), sources(), preact(), viteSingleFile()],
   resolve: { alias: { "@engine": ENGINE } },
   worker: { format: "iife", plugins: () => [engine()] },
   build: {

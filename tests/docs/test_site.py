@@ -14,6 +14,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SPHINX = ROOT / "target/docs-env/bin/sphinx-build"
 
+#: The lab, where `make web` has built it. What stands behind the # of its address is a route.
+LAB = ROOT / "target/web/index.html"
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
@@ -121,8 +124,50 @@ def test_links_between_pages_lead_somewhere(pages: dict[Path, Loads]) -> None:
             address, _, anchor = link.partition("#")
             target = (path.parent / address).resolve() if address else path
             assert target.exists(), (path, link)
-            if anchor and target in pages:
+            if anchor and target in pages and target.name != "lab.html":
                 assert anchor in pages[target].anchors, (path, link)
+
+
+def test_the_lab_is_in_the_site_where_it_was_built(pages: dict[Path, Loads], site: Path) -> None:
+    frames = {
+        path.relative_to(site).as_posix()
+        for path, page in pages.items()
+        if any(address.endswith("lab.html") for address in page.loaded)
+    }
+    links = [
+        link.partition("lab.html#")[2]
+        for link in pages[site / "docs/receipts.html"].links
+        if "lab.html#" in link
+    ]
+    assert (site / "docs/lab.html").is_file() == LAB.is_file()
+    if not LAB.is_file():
+        assert frames == set()
+        assert links == []
+        return
+    assert frames == {"docs/index.html", "docs/tutorial.html"}
+    assert links
+    assert all(link.startswith("workbench/") for link in links)
+
+
+def test_a_site_without_the_lab_has_no_frame_and_no_link_to_it(tmp_path: Path) -> None:
+    docs = tmp_path / "repository/docs"
+    docs.mkdir(parents=True)
+    shutil.copy(ROOT / "docs/site.css", docs)
+    settings = (ROOT / "docs/conf.py").read_text(encoding="utf-8")
+    (docs / "conf.py").write_text(f"{settings}\nCONTENTS = {{}}\nSHELVES = []\n", encoding="utf-8")
+    notes = "# Home\n\n<!-- lab -->\n\nSee. <!-- lab: Open it: workbench/a-b_c -->\n"
+    (docs / "index.md").write_text(notes, encoding="utf-8")
+    assert build(tmp_path / "repository", tmp_path / "without").returncode == 0
+    page = (tmp_path / "without/site/docs/index.html").read_text(encoding="utf-8")
+    assert "lab.html" not in page
+    built = tmp_path / "repository/target/web/index.html"
+    built.parent.mkdir(parents=True)
+    built.write_text("the lab", encoding="utf-8")
+    assert build(tmp_path / "repository", tmp_path / "with").returncode == 0
+    page = (tmp_path / "with/site/docs/index.html").read_text(encoding="utf-8")
+    assert 'src="../docs/lab.html" title="The lab' in page
+    assert 'href="../docs/lab.html#workbench/a-b_c">Open it</a>' in page
+    assert (tmp_path / "with/site/docs/lab.html").read_text(encoding="utf-8") == "the lab"
 
 
 def test_the_site_can_be_searched(site: Path) -> None:
@@ -183,7 +228,9 @@ def test_a_page_opens_without_an_error_or_a_request_and_is_no_wider_than_the_scr
             page.on("pageerror", lambda error, told=told: told.append(str(error)))
             page.on("request", lambda request, told=told: told.append(request.url))
             page.goto((site / f"{name}.html").as_uri())
-            assert [text for text in told if not text.startswith(site.as_uri())] == []
+            # The lab's worker is a part of its page.
+            own = (site.as_uri(), "blob:")
+            assert [text for text in told if not text.startswith(own)] == []
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             broken = (
                 "[...document.images].filter(image => !image.naturalWidth).map(image => image.src)"

@@ -39,6 +39,7 @@ WHEEL = [
     "headend/__init__.py",
     "headend/_engine.abi3.so",
     "headend/_engine.pyi",
+    "headend/lab/index.html",
     "headend/py.typed",
     "headend/pages/templates/report.html",
     "headend/shipped/scenarios/upload-and-call.toml",
@@ -104,12 +105,14 @@ def test_too_slow_and_too_large_are_faults_and_the_limits_are_not() -> None:
         "headend run": 9.0,
         "headend compare": 99.0,
     }
-    assert check_wheel.judge_costs(check_wheel.Check(seconds=steps, size_mb=299)) == []
-    slow, large = check_wheel.judge_costs(
-        check_wheel.Check(seconds={**steps, "headend run": 10.0}, size_mb=300)
+    within = check_wheel.Check(seconds=steps, size_mb=299, wheel_mb=7.99)
+    assert check_wheel.judge_costs(within) == []
+    slow, large, heavy = check_wheel.judge_costs(
+        check_wheel.Check(seconds={**steps, "headend run": 10.0}, size_mb=300, wheel_mb=8.0)
     )
     assert "61 s" in slow
     assert "300 MB" in large
+    assert "8.00 MB" in heavy
 
 
 def test_the_size_is_that_of_the_disk_and_counts_a_hard_link_once(tmp_path: Path) -> None:

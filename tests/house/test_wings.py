@@ -32,6 +32,7 @@ ORDER = (
     "comparison",
     "figures",
     "pages",
+    "lab",
     "running",
     "emulation",
     "sweeps",

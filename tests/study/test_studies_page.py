@@ -144,6 +144,10 @@ def test_the_page_is_markdown_with_small_pictures(finished: list[Study]) -> None
         assert Path(small).read_bytes().startswith(b"\x89PNG")
         assert Path(whole).read_text(encoding="utf-8").startswith("<svg")
         assert "aria-" not in Path(whole).read_text(encoding="utf-8")
+    runs = [exhibit.run for exhibit in list_own(finished[0]).values() if exhibit.run]
+    assert runs
+    for run in runs:
+        assert f"<!-- lab: {run.words}: {run.given.write_fragment()} -->" in text.splitlines()
 
 
 def count_results(documents: Sequence[str]) -> int:

@@ -18,7 +18,10 @@ from headend import Result
 
 LAB = Path(__file__).parents[2] / "target/web/index.html"
 
-pytestmark = pytest.mark.skipif(not LAB.is_file(), reason="needs what `make web` builds")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not LAB.is_file(), reason="needs what `make web` builds"),
+]
 
 
 @pytest.fixture
@@ -42,7 +45,7 @@ def wait_for_call(page: Any, word: str, lane: int = 0) -> None:
     own = (
         f"document.querySelectorAll('[data-flow=call]')[{lane}]?.querySelector('strong').innerText"
     )
-    page.wait_for_function(f"{own} === '{word}'", timeout=30_000)
+    page.wait_for_function(f"{own} === '{word}'", timeout=120_000)
 
 
 def turn(page: Any, name: str, key: str, times: int) -> None:

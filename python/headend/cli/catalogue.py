@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from headend.cli.commands import Command, argument
-from headend.cli.completers import complete_choices
-from headend.cli.options import json_option
+from headend.cli.completers import complete_any_file, complete_choices
+from headend.cli.options import json_option, read_path
+from headend.cli.target import Target
 from headend.cli.terminal import (
     make_output,
     print_json,
@@ -68,16 +70,34 @@ def applications(name: str | None, as_json: bool) -> None:
     help="Print the schema of a modem's file as TOML (headend config decode) instead of the"
     " scenarios'.",
 )
-def schema(modem_file: bool) -> None:
-    """Print the JSON Schema of scenarios, or of modems' files, for editors and checks."""
-    from headend import _engine
+@click.option(
+    "-o",
+    "--out",
+    "output",
+    metavar="FILE",
+    help="Write it to this file; - is standard output, which is the default.",
+    type=read_path,
+    shell_complete=complete_any_file,
+)
+@click.option("--force", help="Replace the file of --out where it is there already.", is_flag=True)
+def schema(modem_file: bool, output: Path | None, force: bool) -> None:
+    """Print the JSON Schema of scenarios, or of modems' files, for editors and checks.
 
-    if modem_file:
-        from headend.engine.modem_file import read_table, write_schema
+    An editor finds it by the first line of a scenario, such as "#:schema scenario.schema.json" for
+    a file beside it. Even Better TOML in VS Code and the language server Taplo in Helix, Neovim and
+    others read this line; headend scenarios copy writes both. In PyCharm, Settings, JSON Schema
+    Mappings names the file.
+    """
+    from headend.engine.modem_file import read_table, write_schema
+    from headend.engine.reference import write_scenario_schema
 
-        print_text(write_schema(read_table()))
-        return
-    print_text(_engine.schema() + "\n")
+    target = Target(output, force=force)
+    content = write_schema(read_table()) if modem_file else write_scenario_schema()
+    if target.path:
+        target.write_text(content)
+        target.tell()
+    else:
+        print_text(content)
 
 
 def _list(kind: str, name: str | None, as_json: bool) -> None:

@@ -28,6 +28,7 @@ SECTIONS = {
             "capacity": "capacity:capacity",
             "evaluate": "evaluate:app",
             "study": "study:app",
+            "lab": "lab:lab",
         },
         "Real programs": {"emulate": "emulate:emulate", "replay": "replay:replay"},
         "What can be written": {

@@ -15,12 +15,13 @@ from headend.cli.terminal import (
     answer_errors,
     make_output,
     print_json,
+    print_note,
     print_text,
     quote_path,
     write_line,
 )
 from headend.errors import InputError, describe_system
-from headend.scenario.shipped import list_scenarios
+from headend.scenario.shipped import SCHEMA, list_scenarios, read_copy
 
 name_argument = argument(
     "name",
@@ -82,11 +83,9 @@ def show(name: str, as_json: bool) -> None:
     """Print a shipped scenario."""
     path = _find(name)
     if as_json:
-        print_json(
-            {"name": name, "scenario": _read(path), "text": path.read_text(encoding="utf-8")}
-        )
+        print_json({"name": name, "scenario": _read(path), "text": read_copy(path)})
     else:
-        print_text(path.read_text(encoding="utf-8"))
+        print_text(read_copy(path))
 
 
 @app.command("copy")
@@ -100,22 +99,48 @@ def show(name: str, as_json: bool) -> None:
 )
 @json_option
 def copy(name: str, target: Path | None, as_json: bool) -> None:
-    """Copy a shipped scenario to a file of your own, to change."""
+    """Copy a shipped scenario to a file of your own, to change.
+
+    The JSON Schema of scenarios is written beside it, as scenario.schema.json, and the first line
+    of the copy names it: editors that read such a line complete keys and mark what is wrong.
+    """
     source = _find(name)
     target = target or Path(source.name)
     target = target / source.name if target.is_dir() else target
     try:
         with target.open("x", encoding="utf-8") as file:
-            file.write(source.read_text(encoding="utf-8"))
+            file.write(read_copy(source))
     except FileExistsError as error:
         raise InputError(f"{target}: exists already; give another name") from error
     except OSError as error:
         raise InputError(f"{target}: cannot be written: {describe_system(error)}") from error
+    schema = _write_schema(target.parent)
     if as_json:
-        print_json({"file": str(target)})
+        print_json({"file": str(target), "schema": str(schema)})
     else:
         told = f"{target} written; run it with: headend run {quote_path(target)}"
         make_output().print(write_line(told), soft_wrap=True)
+
+
+def _write_schema(folder: Path) -> Path:
+    """Write the schema into a folder; a file of its name with other content is kept, and said."""
+    from headend.engine.build import check_engine
+    from headend.engine.reference import write_scenario_schema
+
+    check_engine()
+    path, content = folder / SCHEMA, write_scenario_schema()
+    try:
+        if path.exists():
+            if path.read_text(encoding="utf-8") != content:
+                print_note(
+                    f"{path}: is another schema, and kept; headend schema --out {quote_path(path)}"
+                    " --force replaces it"
+                )
+        else:
+            path.write_text(content, encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        print_note(f"{path}: not written ({error}); editors can do without it")
+    return path
 
 
 def _find(name: str) -> Path:

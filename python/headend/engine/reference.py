@@ -8,6 +8,13 @@ from pathlib import Path
 HOME = Path("docs/reference")
 
 
+def write_scenario_schema() -> str:
+    """Write the JSON Schema of scenarios, as it lies in a file."""
+    from headend import _engine
+
+    return _engine.schema()
+
+
 def render_reference() -> dict[Path, str]:
     """Give every generated file and its content."""
     from headend import _engine
@@ -15,7 +22,7 @@ def render_reference() -> dict[Path, str]:
 
     tlvs = read_table()
     return {
-        HOME / "scenario.schema.json": _engine.schema(),
+        HOME / "scenario.schema.json": write_scenario_schema(),
         HOME / "scenario.md": _engine.reference(),
         HOME / "modem-file.schema.json": write_schema(tlvs),
         HOME / "modem-file.md": write_page(tlvs),

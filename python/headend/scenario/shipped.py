@@ -10,6 +10,12 @@ from pathlib import Path
 
 SHIPPED = Path(__file__).parents[1] / "shipped"
 
+#: The name of the scenarios' JSON Schema where it lies beside them, for editors.
+SCHEMA = "scenario.schema.json"
+
+#: How the first line of a scenario names its schema; to TOML it is a comment.
+DIRECTIVE = "#:schema "
+
 
 def list_scenarios() -> dict[str, Path]:
     """Give every shipped scenario by name: its path below ``scenarios`` without ``.toml``."""
@@ -33,3 +39,11 @@ def list_sweeps() -> dict[str, Path]:
     """Give every shipped sweep's file by name, such as ``buffer-sizes``."""
     root = SHIPPED / "sweeps"
     return {path.stem: path for path in sorted(root.glob("*.toml"))}
+
+
+def read_copy(path: Path) -> str:
+    """Read a shipped scenario as a copy of it begins: its schema lies beside it."""
+    text = path.read_text(encoding="utf-8")
+    if text.startswith(DIRECTIVE):
+        text = text.partition("\n")[2]
+    return f"{DIRECTIVE}{SCHEMA}\n{text}"

@@ -47,20 +47,32 @@ class FigureDefinition:
     explanation: str
     draw: str
     shows: tuple[str, ...] = ()
+    #: Runs that a browser takes seconds for: one for all that it shows, or one for each.
+    runs: tuple[Mapping[str, Any], ...] = ()
 
     @classmethod
     def read(cls, item: dict[str, Any]) -> FigureDefinition:
         """Take a figure from its table in ``study.toml``."""
         texts = ("name", "title", "explanation", "draw")
         where = f"figure {item['name']}"
-        check_table(item, texts, ("shows",), where)
+        check_table(item, texts, ("shows", "run"), where)
         shows = item.get("shows", [])
         if not isinstance(shows, list) or not all(isinstance(one, str) for one in shows):
             raise InputError(
                 f'{where}: shows: expected a list such as ["Figure 3"], found {shows!r}'
             )
+        runs = item.get("run", [])
+        runs = [runs] if isinstance(runs, dict) else runs
+        is_list = isinstance(runs, list) and all(isinstance(one, dict) for one in runs)
+        if not is_list or len(runs) not in (0, 1, len(shows)):
+            raise InputError(
+                f"{where}: run: expected a table of axes and values, or a list of one for each that"
+                f" it shows, found {item['run']!r}"
+            )
         explanation = _join(item["explanation"])
-        return cls(item["name"], item["title"], explanation, item["draw"], tuple(shows))
+        return cls(
+            item["name"], item["title"], explanation, item["draw"], tuple(shows), tuple(runs)
+        )
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from headend.study.documents import (
     read_catalogue,
 )
 from headend.study.locating import choose_study
+from headend.study.named_run import NamedRun, find_run
 from headend.study.outcome import CLAIMS, FIGURES, check_pictures, choose_study_folder
 
 #: What screen readers are told of each mark of a picture; of one that is an image, nobody reads it.
@@ -230,6 +231,8 @@ class Exhibit:
     picture: Picture | None
     claims: tuple[CheckedClaim, ...]
     is_run: bool = True
+    #: A run of it for a browser, where its study names one.
+    run: NamedRun | None = None
 
     @property
     def counts(self) -> dict[ClaimVerdict, int]:
@@ -283,7 +286,8 @@ def list_exhibits(receipts: Sequence[Receipt]) -> list[Exhibit]:
         picture = _find_picture(entry, receipt.drawings) if receipt else None
         is_run = not receipt or receipt.is_run
         own = tuple(checked for _, checked in pairs)
-        exhibits.append(Exhibit(entry, name, picture, own, is_run))
+        run = find_run(receipt.study, entry.name) if receipt and picture else None
+        exhibits.append(Exhibit(entry, name, picture, own, is_run, run))
     return exhibits
 
 

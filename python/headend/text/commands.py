@@ -20,6 +20,8 @@ COMMANDS = MappingProxyType(
         " judge it.",
         "study": "Reproduce published results: list the studies, show one, run one, or write a page"
         " of all.",
+        "lab": "Open the lab in a browser: a line that moves while you turn its settings, lessons,"
+        " and a workbench for a SCENARIO.",
         "emulate": "Run a real program behind the line of a scenario, in real time, beside"
         " simulated neighbours.",
         "replay": "Replay what headend emulate recorded, in virtual time: equal, or"
