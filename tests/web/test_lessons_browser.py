@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.skipif(not LAB.is_file(), reason="needs what `make web` builds"),
 ]
 
-#: Of each lesson: the beginning of what is turned, and to what, step by step. A switch has no value.
+#: Of each lesson: the beginning of what is turned, and to what, by step. A switch has no value.
 TURNS: dict[str, list[tuple[str, str]]] = {
     "bufferbloat": [
         ("somebody uploads", ""),
