@@ -8,8 +8,8 @@ export function Sheet({ lesson }: { lesson: Lesson }) {
   return (
     <article class="sheet">
       <p class="soft way">
-        <a href="#lessons">Lessons</a> / <a href={`#lesson/${lesson.name}`}>{lesson.title}</a> / sheet
-        for teachers{" "}
+        <a href="#lessons">Lessons</a> /{" "}
+        <a href={`#lesson/${lesson.name}`}>{lesson.title}</a> / sheet for teachers{" "}
         <button type="button" onClick={() => print()}>
           print
         </button>
@@ -82,8 +82,8 @@ export function Sheet({ lesson }: { lesson: Lesson }) {
         ))}
       </ul>
       <p class="soft">
-        All numbers are of the simulator headend, seed 1, and on its pages in the browser they differ
-        a little, as those are of the latest two seconds. The installed headend gives the same with
+        All numbers are of the simulator headend, seed 1. Those of the lesson in the browser differ a
+        little, as they are of the latest two seconds. The installed headend gives the numbers with
         the commands above
         {own ? (
           <>

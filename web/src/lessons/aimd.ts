@@ -88,9 +88,9 @@ export const aimd: Lesson = {
     {
       title: "A longer buffer",
       says:
-        "The upload's window is how much it lets be on the way. It grows by one packet each round " +
-        "trip, and it is halved when a packet is lost: that draws a saw. The buffer has room for " +
-        "42 ms, as long as a round trip.",
+        "The upload's window is how much it lets be on the way. It grows by one packet each " +
+        "round trip, and it is halved when a packet is lost: that draws a saw. The buffer has " +
+        "room for 42 ms, as long as a round trip.",
       guess: {
         question: "With a buffer of 100 ms, how fast will the upload be?",
         options: ["twice as fast", "as fast as now", "slower"],
@@ -105,12 +105,12 @@ export const aimd: Lesson = {
       hint: "Turn the slider “buffer” to its right end, and wait for the top of a tooth.",
       forTeacher: {
         answer:
-          `As fast as now. The upload has ${say("rate_42")} with 42 ms and ${say("rate_100")} with ` +
-          `100 ms. Half of the packets wait ${say("wait_100")} or longer in place of ` +
+          `As fast as now. The upload has ${say("rate_42")} with 42 ms and ${say("rate_100")} ` +
+          `with 100 ms. Half of the packets wait ${say("wait_100")} or longer in place of ` +
           `${say("wait_42")}.`,
         wrong:
-          "“A larger window is a higher rate.” Only until the line is full. What is more than that " +
-          "waits in the buffer.",
+          "“A larger window is a higher rate.” Only until the line is full. What is more than " +
+          "that waits in the buffer.",
         next: "Why do the teeth become wider as well as taller?",
         minutes: 3,
       },
@@ -130,13 +130,14 @@ export const aimd: Lesson = {
       isTurned: ({ buffer }) => Number(buffer) <= 8,
       isSeen: (line) => of(line, "reno").mbps < 9,
       seen: (line) =>
-        `The upload has ${mbit(of(line, "reno").mbps)}. After each loss the window is smaller than ` +
-        `what fills the line, the queue is empty, and the line is idle for a part of the time.`,
+        `The upload has ${mbit(of(line, "reno").mbps)}. After each loss the window is smaller ` +
+        "than what fills the line, the queue is empty, and the line is idle for a part of the " +
+        "time.",
       hint: "Turn the slider “buffer” to 8 ms, and look at the curve of the wait.",
       forTeacher: {
         answer:
-          `No. With 8 ms the upload has ${say("rate_8")} in place of ${say("rate_42")}: the line is ` +
-          `used to ${say("used_8")}. The teeth reach below what fills it.`,
+          `No. With 8 ms the upload has ${say("rate_8")} in place of ${say("rate_42")}: the ` +
+          `line is used to ${say("used_8")}. The teeth reach below what fills it.`,
         wrong:
           "“A loss halves the rate.” It halves the window. While something is left in the buffer " +
           "the rate stays what it is.",
@@ -147,25 +148,25 @@ export const aimd: Lesson = {
     {
       title: "Just enough",
       says:
-        "Too small a buffer wastes the line, and too large a one only adds waiting. There must be " +
-        "a size at which the queue just runs empty at the bottom of each tooth.",
+        "Too small a buffer wastes the line, and too large a one only adds waiting. There must " +
+        "be a size at which the queue just runs empty at the bottom of each tooth.",
       asks: "Find the shortest buffer with which the upload stays at 9.7 Mbit/s or more.",
       start: { buffer: 8 },
       isTurned: ({ buffer }) => Number(buffer) >= 32 && Number(buffer) <= 64,
       isSeen: (line) => of(line, "reno").mbps >= FULL && line.nowMs - line.turnedMs >= 5000,
       seen: (line) =>
-        `With ${line.settings.buffer} ms the upload has ${mbit(of(line, "reno").mbps)}. The size ` +
-        `that just suffices is one round trip of sending, 42 ms here: rate times round-trip time, ` +
-        `the bandwidth-delay product.`,
+        `With ${line.settings.buffer} ms the upload has ${mbit(of(line, "reno").mbps)}. The ` +
+        "size that just suffices is one round trip of sending, 42 ms here: rate times " +
+        "round-trip time, the bandwidth-delay product.",
       hint: "It is near the time that a packet and its acknowledgement need: 42 ms.",
       forTeacher: {
         answer:
-          `42 ms: the line is used to ${say("used_42")}, with 24 ms to ${say("used_24")}. It is the ` +
-          `bandwidth-delay product: half of a window of two such products is one of them, which is ` +
-          `just what fills the line.`,
+          `42 ms: the line is used to ${say("used_42")}, with 24 ms to ${say("used_24")}. It is ` +
+          "the bandwidth-delay product: half of a window of two such products is one of them, " +
+          "which is just what fills the line.",
         wrong:
-          "“The buffer must hold everything that is sent.” It must hold only what bridges the gap " +
-          "after a loss.",
+          "“The buffer must hold everything that is sent.” It must hold only what bridges the " +
+          "gap after a loss.",
         next: "How many bytes are 42 ms at 10 Mbit/s? (52,500, which is 35 packets of 1500 bytes.)",
         minutes: 3,
       },
@@ -173,8 +174,8 @@ export const aimd: Lesson = {
     {
       title: "A server that is far away",
       says:
-        "The window grows by one packet each round trip. Now the server moves to another continent, " +
-        "and a round trip takes four times as long.",
+        "The window grows by one packet each round trip. Now the server moves to another " +
+        "continent, and a round trip takes four times as long.",
       guess: {
         question: "Is a buffer of 42 ms still enough?",
         options: ["yes", "no: the line will be idle now and then"],
@@ -186,19 +187,19 @@ export const aimd: Lesson = {
         Number(rtt) >= 160 && buffer === 42 && sender === "reno",
       isSeen: (line) => of(line, "reno").mbps < 9,
       seen: (line) =>
-        `The upload has ${mbit(of(line, "reno").mbps)} now. The saw is slow: after a loss it takes ` +
-        `seconds until the window fills the line again.`,
+        `The upload has ${mbit(of(line, "reno").mbps)} now. The saw is slow: after a loss it ` +
+        "takes seconds until the window fills the line again.",
       hint:
         "Turn “way to the server and back” to its right end. A tooth takes a quarter of a minute " +
         "now, and its first half is what you wait for.",
       forTeacher: {
         answer:
           `No. On average the upload has ${say("rate_160")} in place of ${say("rate_42")}. Four ` +
-          `times the way is four times the bandwidth-delay product, and the buffer holds a quarter ` +
-          `of it.`,
+          "times the way is four times the bandwidth-delay product, and the buffer holds a " +
+          "quarter of it.",
         wrong:
-          "“Far away only means later, not slower.” The window grows by the round trip, so whoever " +
-          "is far away recovers later.",
+          "“Far away only means later, not slower.” The window grows by the round trip, so " +
+          "whoever is far away recovers later.",
         next: "Which buffer would be enough now? Is it one that a call could live with?",
         minutes: 3,
       },
@@ -206,21 +207,21 @@ export const aimd: Lesson = {
     {
       title: "Another sender",
       says:
-        "Halving and adding one is called Reno, after the system in which it came. Most computers " +
-        "today use CUBIC: it keeps 70 % of its window after a loss, and comes back by the clock and " +
-        "not by the round trip.",
+        "Halving and adding one is called Reno, after the system in which it came. Most " +
+        "computers today use CUBIC: it keeps 70 % of its window after a loss, and comes back by " +
+        "the clock and not by the round trip.",
       asks: "Let CUBIC send, with the same buffer and the same way.",
       start: { buffer: 42, rtt: 160 },
       isTurned: ({ sender, rtt }) => sender === "cubic" && rtt === 160,
       isSeen: (line) => of(line, "reno").mbps >= 9.5,
       seen: (line) =>
-        `CUBIC has ${mbit(of(line, "reno").mbps)}. Its teeth are shallow, and it stays near the top ` +
-        `for most of the time.`,
+        `CUBIC has ${mbit(of(line, "reno").mbps)}. Its teeth are shallow, and it stays near the ` +
+        "top for most of the time.",
       hint: "In the list “sender”, choose CUBIC, and watch half a minute of its window.",
       forTeacher: {
         answer:
-          `On average CUBIC has ${say("rate_cubic")} where Reno had ${say("rate_160")}. It pays with ` +
-          `a fuller queue: half of its packets wait ${say("wait_cubic")} or longer, Reno's ` +
+          `On average CUBIC has ${say("rate_cubic")} where Reno had ${say("rate_160")}. It pays ` +
+          `with a fuller queue: half of its packets wait ${say("wait_cubic")} or longer, Reno's ` +
           `${say("wait_160")}.`,
         wrong: "“Then CUBIC is better.” For the line yes; for whoever waits behind it, no.",
         next: "With 40 ms and a buffer of 16 ms: how much do the two differ there?",

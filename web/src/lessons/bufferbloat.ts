@@ -115,8 +115,8 @@ export const bufferbloat: Lesson = {
           `${say("wait_250")} or longer, and half of the call's pieces of two seconds have a ` +
           `quality of ${say("call_250")} or less, on a scale from 1 to 4.5.`,
         wrong:
-          "“The call needs so little rate that it always fits.” It does get its rate. What breaks " +
-          "it is the time that its packets wait.",
+          "“The call needs so little rate that it always fits.” It does get its rate. What " +
+          "breaks it is the time that its packets wait.",
         next:
           "Why is the web page slow, although it comes down and the upload goes up? (What asks " +
           "for its parts goes up, and waits in the same buffer.)",
@@ -133,9 +133,10 @@ export const bufferbloat: Lesson = {
       isTurned: ({ buffer, law }) => Number(buffer) < LONG && law === "drop_tail",
       isSeen: (line) => of(line, "call").word === "good" && line.waitMs < 80,
       seen: (line) =>
-        `With room for ${line.settings.buffer} ms, 95 of 100 of the call's packets are there within ` +
-        `${ms(of(line, "call").delayMs)}, and the call is good. The upload has ` +
-        `${mbit(of(line, "upload").mbps)}: it never needed the long buffer.`,
+        `With room for ${line.settings.buffer} ms, 95 of 100 of the call's packets are there ` +
+        `within ${ms(of(line, "call").delayMs)}, and the call is good. The upload has ` +
+        `${mbit(of(line, "upload").mbps)}` +
+        (of(line, "upload").mbps >= 8 ? ": it never needed the long buffer." : "."),
       hint: "Turn the slider “buffer” far to the left, to 30 ms for example.",
       forTeacher: {
         answer:
@@ -164,8 +165,9 @@ export const bufferbloat: Lesson = {
       isTurned: ({ buffer, law }) => Number(buffer) <= 5 && law === "drop_tail",
       isSeen: (line) => of(line, "upload").mbps < 5,
       seen: (line) =>
-        `The upload has only ${mbit(of(line, "upload").mbps)}. Its packets come in bursts, a burst ` +
-        `does not fit, and after each loss the sender slows down: the line is idle most of the time.`,
+        `The upload has only ${mbit(of(line, "upload").mbps)}. Its packets come in bursts, a ` +
+        "burst does not fit, and after each loss the sender slows down: the line is idle most " +
+        "of the time.",
       hint: "Turn the slider “buffer” to its left end.",
       forTeacher: {
         answer:
@@ -211,25 +213,26 @@ export const bufferbloat: Lesson = {
     {
       title: "A law in place of a size",
       says:
-        "Nobody can know the right size for every day. A modem can keep the long buffer and follow " +
-        "a law: it drops a packet early when packets wait too long, so that senders slow down. " +
-        "This is active queue management (AQM).",
+        "Nobody can know the right size for every day. A modem can keep the long buffer and " +
+        "follow a law: it drops a packet early when packets wait too long, so that senders slow " +
+        "down. This is active queue management (AQM).",
       asks: "Leave the buffer at 250 ms, and choose another queue with which the call is good.",
       start: { buffer: LONG },
       isTurned: ({ buffer, law }) => buffer === LONG && law !== "drop_tail",
       isSeen: (line) => of(line, "call").word === "good" && line.waitMs < 80,
       seen: (line) =>
-        `The buffer still has room for 250 ms, but 95 of 100 of the call's packets are there within ` +
-        `${ms(of(line, "call").delayMs)}. The upload has ${mbit(of(line, "upload").mbps)}.`,
+        "The buffer still has room for 250 ms, but 95 of 100 of the call's packets are there " +
+        `within ${ms(of(line, "call").delayMs)}. The upload has ` +
+        `${mbit(of(line, "upload").mbps)}.`,
       hint: "In the list “queue”, choose CoDel, DOCSIS-PIE or FQ-CoDel.",
       forTeacher: {
         answer:
-          `Each of the three laws does. Half of all packets wait ${say("wait_codel")} or less with ` +
-          `CoDel, ${say("wait_docsis_pie")} with DOCSIS-PIE; the upload has ${say("rate_codel")} ` +
-          `and ${say("rate_docsis_pie")}.`,
+          `Each of the three laws does. Half of all packets wait ${say("wait_codel")} or less ` +
+          `with CoDel, ${say("wait_docsis_pie")} with DOCSIS-PIE; the upload has ` +
+          `${say("rate_codel")} and ${say("rate_docsis_pie")}.`,
         wrong:
-          "“Dropping packets is a fault.” The drop is the message: it is how a sender learns that " +
-          "it is too fast. What was dropped is sent again.",
+          "“Dropping packets is a fault.” The drop is the message: it is how a sender learns " +
+          "that it is too fast. What was dropped is sent again.",
         next: "Go on with “One queue for all”: is a law always enough?",
         minutes: 3,
       },

@@ -12,7 +12,7 @@ export interface Claim {
   /** What is set beside the lesson's own values. */
   set: Readonly<Record<string, string>>;
   measure: string;
-  /** The number as texts have it: rounded to the digits it has, or after "at least" or "at most". */
+  /** The number as texts have it: rounded to its digits, or after "at least" or "at most". */
   shown: string;
 }
 

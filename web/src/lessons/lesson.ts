@@ -18,7 +18,7 @@ export interface Step {
   guess?: Guess;
   /** The one thing to do. */
   asks: string;
-  /** What is set when the step begins, where that is other than at the start of the step before. */
+  /** What is set when the step begins, where that is not what the step before began with. */
   start?: Settings;
   /** Whether the asked control was turned; not so at the start, so that nothing is done by waiting. */
   isTurned: (settings: Settings) => boolean;
@@ -65,7 +65,7 @@ export interface Source {
   link: string;
 }
 
-/** A start of what shall not happen: at the very end of the line's run, longer than anybody watches. */
+/** A start of what shall not happen: the very end of the line's run. */
 export const NEVER = "3599 s";
 
 /** The lessons' names, in the order in which they are listed. */
@@ -104,4 +104,4 @@ export function of(reading: Reading, flow: string): FlowReading {
 export const ms = (value: number): string => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
 export const mbit = (value: number): string => `${value.toFixed(1)} Mbit/s`;
 export const percent = (share: number): string =>
-  `${(share * 100).toFixed(share < 0.1 ? 1 : 0)} %`;
+  `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;

@@ -103,9 +103,10 @@ export const lowLatency: Lesson = {
     {
       title: "A second queue",
       says:
-        "Photos and a backup fill this line. A game, whose packets must be there within 30 ms, is in " +
-        "the same queue, and the modem's law (AQM) keeps it at about 15 ms. Low latency adds a " +
-        "second, short queue, for the game and for the backup, which slows down when it is told.",
+        "Photos and a backup fill this line. A game, whose packets must be there within 30 ms, " +
+        "is in the same queue, and the modem's law (AQM) keeps it at about 15 ms. Low latency " +
+        "adds a second, short queue, for the game and for the backup, which slows down when it " +
+        "is told.",
       guess: {
         question: "Who will pay for it?",
         options: ["nobody", "those in the other queue: photos and pages", "the backup"],
@@ -116,16 +117,16 @@ export const lowLatency: Lesson = {
         separate === true && marked === true && backup === "prague",
       isSeen: (line) => of(line, "game").word === "good" && of(line, "photos").mbps < 7,
       seen: (line) =>
-        `Of the game's packets ${percent(of(line, "game").value)} come too late. The photos, in the ` +
-        `other queue, have ${mbit(of(line, "photos").mbps)} and need ` +
+        `Of the game's packets ${percent(of(line, "game").value)} come too late. The photos, in ` +
+        `the other queue, have ${mbit(of(line, "photos").mbps)} and their packets need up to ` +
         `${ms(of(line, "photos").delayMs)}; the backup has ${mbit(of(line, "backup").mbps)}.`,
       hint: "Tick “low latency”, and wait until the photos have slowed down.",
       forTeacher: {
         answer:
           `Those in the classic queue. The game goes from ${say("missed_off")} too late to ` +
-          `${say("missed_on")}; the photos from ${say("photos_off")} to ${say("photos_on")}, and half ` +
-          `of the packets in the classic queue wait ${say("wait_on")} or longer in place of ` +
-          `${say("wait_off")}. The backup has ${say("backup_on")}.`,
+          `${say("missed_on")}; the photos from ${say("photos_off")} to ${say("photos_on")}, ` +
+          `and half of the packets in the classic queue wait ${say("wait_on")} or longer in ` +
+          `place of ${say("wait_off")}. The backup has ${say("backup_on")}.`,
         wrong: "“Two queues are twice the rate.” They share the same 20 Mbit/s.",
         next: "Is it fair that the backup has more than the photos?",
         minutes: 4,
@@ -134,33 +135,34 @@ export const lowLatency: Lesson = {
     {
       title: "The mark",
       says:
-        "A modem cannot know that a packet is a game's: the packet has to say so. This one carries " +
-        "the number 45 in its header (DSCP 45), which means that it builds no queue. Now somebody on " +
-        "the way has erased it.",
+        "A modem cannot know that a packet is a game's: the packet has to say so. This one " +
+        "carries the number 45 in its header (DSCP 45), which means that it builds no queue. " +
+        "Now somebody on the way has erased it.",
       asks: "Let the game's packets be marked again.",
       start: { separate: true, marked: false },
       isTurned: ({ separate, marked }) => separate === true && marked === true,
       isSeen: (line) => of(line, "game").word === "good",
       seen: (line) =>
-        `Without the mark the game waited with the photos. With it, 95 of 100 of its packets need ` +
-        `${ms(of(line, "game").delayMs)} or less.`,
+        "Without the mark the game waited with the photos. With it, 95 of 100 of its packets " +
+        `need ${ms(of(line, "game").delayMs)} or less.`,
       hint: "Tick “the game's packets are marked”.",
       forTeacher: {
         answer:
-          `Unmarked, ${say("missed_unmarked")} of the game's packets come too late, and 95 of 100 need ` +
-          `${say("delay_unmarked")} or less; marked, ${say("delay_on")}. An unmarked game is worse off ` +
-          `than without low latency (${say("missed_off")}).`,
+          `Unmarked, ${say("missed_unmarked")} of the game's packets come too late, and 95 of ` +
+          `100 need ${say("delay_unmarked")} or less; marked, ${say("delay_on")}. An unmarked ` +
+          `game is worse off than without low latency (${say("missed_off")}).`,
         wrong: "“The modem recognises games.” It reads two fields of the header, no more.",
-        next: "Could everybody mark everything with 45? (That is what the last two steps are about.)",
+        next:
+          "Could everybody mark everything with 45? (That is what the last two steps are about.)",
         minutes: 4,
       },
     },
     {
       title: "Another sender",
       says:
-        "The backup is in the short queue since its sender, Prague, slows down a little at each mark. " +
-        "Most senders are CUBIC: they slow down only when a packet is lost, so they have to stay in " +
-        "the other queue.",
+        "The backup is in the short queue since its sender, Prague, slows down a little at each " +
+        "mark. Most senders are CUBIC: they slow down only when a packet is lost, so they have " +
+        "to stay in the other queue.",
       guess: {
         question: "The backup becomes CUBIC. What happens to the photos?",
         options: ["they get less", "they get more", "nothing"],
@@ -173,13 +175,13 @@ export const lowLatency: Lesson = {
       seen: (line) =>
         `The photos have ${mbit(of(line, "photos").mbps)} and the backup ` +
         `${mbit(of(line, "backup").mbps)}: they are in one queue again, and their packets need ` +
-        `${ms(of(line, "photos").delayMs)}. The game is alone in the short one.`,
+        `up to ${ms(of(line, "photos").delayMs)}. The game is alone in the short one.`,
       hint: "In the list “backup”, choose CUBIC, and wait ten seconds.",
       forTeacher: {
         answer:
-          `More: ${say("photos_cubic")} in place of ${say("photos_on")}. The classic queue is short ` +
-          `again, too: half of its packets wait ${say("wait_cubic")} or less. The game does not notice: ` +
-          `${say("missed_cubic")} come too late.`,
+          `More: ${say("photos_cubic")} in place of ${say("photos_on")}. The classic queue is ` +
+          `short again, too: half of its packets wait ${say("wait_cubic")} or less. The game ` +
+          `does not notice: ${say("missed_cubic")} come too late.`,
         wrong: "“The short queue is for whoever pays for it.” It is for whoever keeps it short.",
         next: "What would an operator say to a customer with Prague, and to one with CUBIC?",
         minutes: 4,
@@ -188,8 +190,8 @@ export const lowLatency: Lesson = {
     {
       title: "A liar",
       says:
-        "Anybody can write into a header. Now the backup says that it slows down at marks, and sends " +
-        "30 Mbit/s whatever happens, on a line of 20. Nobody checks.",
+        "Anybody can write into a header. Now the backup says that it slows down at marks, and " +
+        "sends 30 Mbit/s whatever happens, on a line of 20. Nobody checks.",
       asks: "Let the backup slow down for nothing.",
       start: { backup: "prague", protection: false },
       isTurned: ({ separate, backup, protection }) =>
@@ -201,7 +203,9 @@ export const lowLatency: Lesson = {
       hint: "In the list “backup”, choose the last one, with queue protection off.",
       forTeacher: {
         answer: `${say("missed_flood")} of the game's packets are late or lost.`,
-        wrong: "“The law of the short queue drops the liar's packets.” It marks, and drops at its end.",
+        wrong:
+          "“The law of the short queue drops the liar's packets.” It marks, and drops at its " +
+          "end.",
         next: "How could a modem find out who fills the queue, without trusting the header?",
         minutes: 4,
       },
@@ -209,22 +213,24 @@ export const lowLatency: Lesson = {
     {
       title: "Queue protection",
       says:
-        "Queue protection counts for each flow how much of the waiting it causes. Whoever causes too " +
-        "much is sent to the other queue, packet by packet.",
+        "Queue protection counts for each flow how much of the waiting it causes. Whoever " +
+        "causes too much is sent to the other queue, packet by packet.",
       asks: "Switch queue protection on, with the liar still there.",
       start: { backup: "flood" },
       isTurned: ({ separate, backup, protection }) =>
         separate === true && backup === "flood" && protection === true,
       isSeen: (line) => of(line, "game").word === "good",
       seen: (line) =>
-        `The game is good, with ${percent(of(line, "game").value)} too late. The liar's packets wait ` +
-        `in the other queue now, with all others, and need ${ms(of(line, "backup").delayMs)}: no law ` +
-        `helps against a sender that does not slow down.`,
+        `The game is good, with ${percent(of(line, "game").value)} too late. The liar's packets ` +
+        "wait in the other queue now, with all others, and need up to " +
+        `${ms(of(line, "backup").delayMs)}: no law helps against a sender that does not slow ` +
+        "down.",
       hint: "Tick “queue protection”.",
       forTeacher: {
         answer:
-          `The game is good again: ${say("missed_protected")} come too late. The price is paid in the ` +
-          `classic queue, where half of the packets wait ${say("wait_protected")} or longer.`,
+          `The game is good again: ${say("missed_protected")} come too late. The price is paid ` +
+          `in the classic queue, where half of the packets wait ${say("wait_protected")} or ` +
+          "longer.",
         wrong: "“Protection blocks the liar.” It only moves it to where it does not harm the game.",
         next: "Who else in this house is harmed now, and what could be done for them?",
         minutes: 4,

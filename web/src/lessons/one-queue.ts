@@ -88,15 +88,15 @@ export const oneQueue: Lesson = {
     {
       title: "A law mends it",
       says:
-        "A game runs beside one upload, and its packets must be there within 30 ms. The buffer is " +
-        "long, so they all come too late. A law that drops a packet early makes the upload slow " +
-        "down: active queue management (AQM).",
+        "A game runs beside one upload, and its packets must be there within 30 ms. The buffer " +
+        "is long, so they all come too late. A law that drops a packet early makes the upload " +
+        "slow down: active queue management (AQM).",
       asks: "Choose the law CoDel.",
       isTurned: ({ law, uploads }) => law === "codel" && uploads === 1,
       isSeen: (line) => of(line, "game").word === "good",
       seen: (line) =>
-        `The game is good: 95 of 100 packets are there within ${ms(of(line, "game").delayMs)}, and ` +
-        `the upload has ${mbit(of(line, "upload").mbps)}.`,
+        `The game is good: 95 of 100 packets are there within ${ms(of(line, "game").delayMs)}, ` +
+        `and the upload has ${mbit(of(line, "upload").mbps)}.`,
       hint: "In the list “queue”, choose CoDel.",
       forTeacher: {
         answer:
@@ -123,9 +123,9 @@ export const oneQueue: Lesson = {
       isSeen: (line) =>
         ["poor", "bad"].includes(of(line, "game").word) && of(line, "game").lost >= 0.03,
       seen: (line) =>
-        `The game is ${of(line, "game").word}, and ${percent(of(line, "game").lost)} of its packets ` +
-        `are lost. Twenty senders slow down only after many drops, and the law does not know ` +
-        `whose packet it drops.`,
+        `The game is ${of(line, "game").word}, and ${percent(of(line, "game").lost)} of its ` +
+        "packets are lost. Twenty senders slow down only after many drops, and the law does not " +
+        "know whose packet it drops.",
       hint: "Turn the slider “uploads” to 20, and wait for ten seconds.",
       forTeacher: {
         answer:
@@ -157,7 +157,8 @@ export const oneQueue: Lesson = {
         answer:
           `10 ms does: ${say("missed_10_20")} of the game's packets are late or lost. With 20 ms ` +
           `it is ${say("missed_20_20")}, as each packet waits behind a buffer that is always full.`,
-        wrong: "“A short buffer must cost rate.” Not with twenty senders: one of them always sends.",
+        wrong:
+          "“A short buffer must cost rate.” Not with twenty senders: one of them always sends.",
         next: "Would you give this buffer to everybody? (See the next step.)",
         minutes: 3,
       },
@@ -177,13 +178,13 @@ export const oneQueue: Lesson = {
         law === "drop_tail" && uploads === 1 && buffer === 10,
       isSeen: (line) => of(line, "upload").mbps < 8.5,
       seen: (line) =>
-        `It has ${mbit(of(line, "upload").mbps)} of nearly 10. The buffer that suits twenty is too ` +
-        `short for one, and the one that suits one is too long for twenty.`,
+        `It has ${mbit(of(line, "upload").mbps)} of nearly 10. The buffer that suits twenty is ` +
+        "too short for one, and the one that suits one is too long for twenty.",
       hint: "Turn the slider “uploads” to 1.",
       forTeacher: {
         answer:
-          `Clearly less: ${say("rate_10_1")}; with 20 ms it would have ${say("rate_20_1")}. With twenty ` +
-          `of them and 10 ms the line was used to ${say("used_10_20")}.`,
+          `Clearly less: ${say("rate_10_1")}; with 20 ms it would have ${say("rate_20_1")}. ` +
+          `With twenty of them and 10 ms the line was used to ${say("used_10_20")}.`,
         wrong: "“Then 20 ms is the right size.” With twenty uploads the game is poor there.",
         next: "Which of the two faults would people at home notice first?",
         minutes: 3,
@@ -199,15 +200,15 @@ export const oneQueue: Lesson = {
       isTurned: ({ law, uploads }) => law === "fq_codel" && Number(uploads) >= 20,
       isSeen: (line) => of(line, "game").word === "good" && of(line, "game").lost < 0.01,
       seen: (line) =>
-        `The game is good: 95 of 100 packets are there within ${ms(of(line, "game").delayMs)}, and ` +
-        `none is dropped. Its own queue is nearly always empty, so its packet is next. The uploads ` +
-        `wait for each other.`,
+        `The game is good: 95 of 100 packets are there within ${ms(of(line, "game").delayMs)}, ` +
+        `and ${percent(of(line, "game").lost)} are lost. Its own queue is nearly always empty, ` +
+        "so its packet is next. The uploads wait for each other.",
       hint: "In the list “queue”, choose FQ-CoDel.",
       forTeacher: {
         answer:
-          `${say("missed_fq_20")} of the game's packets are late or lost, and 95 of 100 are there ` +
-          `within ${say("delay_fq_20")}. The line is used to ${say("used_fq_20")}, and with CoDel alone ` +
-          `it was ${say("used_codel_20")}: the uploads pay nothing.`,
+          `${say("missed_fq_20")} of the game's packets are late or lost, and 95 of 100 are ` +
+          `there within ${say("delay_fq_20")}. The line is used to ${say("used_fq_20")}, and ` +
+          `with CoDel alone it was ${say("used_codel_20")}: the uploads pay nothing.`,
         wrong: "“The game has priority.” It has its turn, and needs less than its turn.",
         next:
           "What if the game itself sent more than its share? (Then its own queue would grow, and " +

@@ -80,8 +80,9 @@ export const requestAndGrant: Lesson = {
   minutes: 20,
   audience: "from 16 years, and whoever runs cable lines; nothing has to be known",
   aim:
-    "Pupils can follow a packet through request, MAP and grant, and say which of the milliseconds " +
-    "on an idle cable line come from where, and why a busy modem does not have to contend.",
+    "Pupils can follow a packet through request, MAP and grant, and say which of the " +
+    "milliseconds on an idle cable line come from where, and why a busy modem does not have to " +
+    "contend.",
   before:
     "Many homes share one cable. The device at the operator's end (the CMTS) hears all modems; " +
     "if two of them send at once, it understands neither.",
@@ -102,15 +103,18 @@ export const requestAndGrant: Lesson = {
     {
       title: "Nobody else sends",
       says:
-        "One call is on this line, and nothing else. Its number is the way over the cable alone: 95 " +
-        "of 100 packets need no longer. A modem may not simply send: it sends a request, waits for " +
-        "the timetable (the MAP) in which its grant stands, and sends then.",
+        "One call is on this line, and nothing else. Its number is the way over the cable " +
+        "alone: 95 of 100 packets need no longer. A modem may not simply send: it sends a " +
+        "request, waits for the timetable (the MAP) in which its grant stands, and sends then.",
       guess: {
-        question: "The line is empty. How long does a packet need, from the modem to the other end?",
+        question:
+          "The line is empty. How long does a packet need, from the modem to the other end?",
         options: ["almost no time", "some 5 to 8 ms", "about 100 ms"],
         answer: 1,
       },
-      asks: "Look at requests and grants, in slow motion if you like. Then let a MAP come each 10 ms.",
+      asks:
+        "Look at requests and grants, in slow motion if you like. Then let a MAP come each 10 " +
+        "ms.",
       isTurned: ({ map }) => Number(map) >= 10,
       isSeen: (line) => of(line, "call").delayMs >= 15,
       seen: (line) =>
@@ -119,8 +123,9 @@ export const requestAndGrant: Lesson = {
       hint: "Turn the slider “a MAP each” to its right end, with the time at real time.",
       forTeacher: {
         answer:
-          `95 of 100 packets need ${say("idle")} or less, half of them ${say("idle_half")} or less. ` +
-          `With a MAP each 10 ms it is ${say("map_10")}, with one each millisecond ${say("map_1")}.`,
+          `95 of 100 packets need ${say("idle")} or less, half of them ${say("idle_half")} or ` +
+          `less. With a MAP each 10 ms it is ${say("map_10")}, with one each millisecond ` +
+          `${say("map_1")}.`,
         wrong:
           "“An idle line has no delay.” It has no queue. Request, MAP and grant come before each " +
           "packet of a modem that has been silent.",
@@ -142,8 +147,8 @@ export const requestAndGrant: Lesson = {
       isTurned: ({ distance, map }) => Number(distance) >= 160 && map === 2,
       isSeen: (line) => of(line, "call").delayMs >= 8,
       seen: (line) =>
-        `It is ${ms(of(line, "call").delayMs)}, about 2 ms more. Three things travel one after the ` +
-        `other: the request there, the MAP back, and the packet there.`,
+        `It is ${ms(of(line, "call").delayMs)}, about 2 ms more. Three things travel one after ` +
+        "the other: the request there, the MAP back, and the packet there.",
       hint: "Turn the slider “distance to the CMTS” to its right end.",
       forTeacher: {
         answer:
@@ -170,10 +175,10 @@ export const requestAndGrant: Lesson = {
       hint: "Turn “requests of neighbours” to 4000 or 6000, and wait some seconds.",
       forTeacher: {
         answer:
-          `With 4000 requests a second 95 of 100 packets need ${say("busy_4000")} or less, with 6000 ` +
-          `${say("busy_6000")}. Half of them still need only ${say("busy_4000_half")} with 4000: most ` +
-          `requests get through at once, but whoever collides waits long, since the time that a ` +
-          `modem may wait doubles with each collision.`,
+          `With 4000 requests a second 95 of 100 packets need ${say("busy_4000")} or less, with ` +
+          `6000 ${say("busy_6000")}. Half of them still need only ${say("busy_4000_half")} with ` +
+          "4000: most requests get through at once, but whoever collides waits long, since the " +
+          "time that a modem may wait doubles with each collision.",
         wrong:
           "“The channel is full.” Of its data slots only 30 % are used. The slots for requests " +
           "are what is short.",
@@ -184,8 +189,8 @@ export const requestAndGrant: Lesson = {
     {
       title: "Start an upload",
       says:
-        "There are 6000 requests of neighbours in each second, and the call suffers. Now somebody " +
-        "in this house begins an upload, through the same modem.",
+        "There are 6000 requests of neighbours in each second, and the call suffers. Now " +
+        "somebody in this house begins an upload, through the same modem.",
       guess: {
         question: "What does the upload do to the slowest packets of the call?",
         options: ["it makes them later", "it makes them earlier", "nothing"],
@@ -197,8 +202,8 @@ export const requestAndGrant: Lesson = {
       isSeen: (line) => of(line, "call").delayMs < 40,
       seen: (line) =>
         `It is ${ms(of(line, "call").delayMs)}. A modem that sends all the time writes its next ` +
-        `request on the data (piggyback), where nobody can collide with it. The call now waits in ` +
-        `a short queue, and no longer for luck.`,
+        "request on the data (piggyback), where nobody can collide with it. The call now waits " +
+        "in a short queue, and no longer for luck.",
       hint: "Tick “somebody uploads photos”, and wait until the upload is under way.",
       forTeacher: {
         answer:
@@ -213,8 +218,8 @@ export const requestAndGrant: Lesson = {
     {
       title: "Grants without requests",
       says:
-        "The CMTS may also grant before it is asked, as long as somebody sends: a proactive grant. " +
-        "It costs time on the cable that nobody may need.",
+        "The CMTS may also grant before it is asked, as long as somebody sends: a proactive " +
+        "grant. It costs time on the cable that nobody may need.",
       asks: "Let the grants come in advance, with the neighbours still asking.",
       start: { uploading: false },
       isTurned: ({ neighbours, scheduling }) =>
@@ -226,9 +231,9 @@ export const requestAndGrant: Lesson = {
       hint: "In the list “grants”, choose “in advance (proactive)”.",
       forTeacher: {
         answer:
-          `95 of 100 packets need ${say("pgs")} or less, whatever the neighbours do; on request it ` +
-          `was ${say("idle")} on the idle line. This is what a ping upstream takes: request, MAP ` +
-          `and grant, or their absence, and the way.`,
+          `95 of 100 packets need ${say("pgs")} or less, whatever the neighbours do; on request ` +
+          `it was ${say("idle")} on the idle line. This is what a ping upstream takes: request, ` +
+          "MAP and grant, or their absence, and the way.",
         wrong: "“Then all modems should have such grants.” A grant that is not used is wasted.",
         next: "For whom would you switch them on: a call, a game, a backup?",
         minutes: 4,

@@ -90,9 +90,9 @@ export const target: Lesson = {
     {
       title: "A higher target",
       says:
-        "The law drops more packets when they wait longer than its target, and fewer when they wait " +
-        "less. The target of this one is 10 ms. The game wants its packets within 30 ms, of which " +
-        "the way itself takes 10.",
+        "The law drops more packets when they wait longer than its target, and fewer when they " +
+        "wait less. The target of this one is 10 ms. The game wants its packets within 30 ms, " +
+        "of which the way itself takes 10.",
       guess: {
         question: "With a target of 50 ms, how fast will the upload be?",
         options: ["much faster", "about as fast as now", "slower"],
@@ -102,8 +102,8 @@ export const target: Lesson = {
       isTurned: ({ law, target: aim }) => law === "docsis_pie" && Number(aim) >= 50,
       isSeen: (line) => of(line, "game").delayMs >= 55,
       seen: (line) =>
-        `A packet waits ${ms(line.waitMs)} now, and the game is ${of(line, "game").word}. The upload ` +
-        `has ${mbit(of(line, "upload").mbps)}: the line was nearly full before.`,
+        `A packet waits ${ms(line.waitMs)} now, and the game is ${of(line, "game").word}. The ` +
+        `upload has ${mbit(of(line, "upload").mbps)}: the line was nearly full before.`,
       hint: "Turn the slider “target” to 50 ms, and give the queue ten seconds to grow.",
       forTeacher: {
         answer:
@@ -118,8 +118,8 @@ export const target: Lesson = {
     {
       title: "As low as it goes",
       says:
-        "Then a low target should be better. The law PIE is the one from which DOCSIS-PIE was made; " +
-        "it takes each millisecond above its target as bad.",
+        "Then a low target should be better. The law PIE is the one from which DOCSIS-PIE was " +
+        "made; it takes each millisecond above its target as bad.",
       guess: {
         question: "With PIE and a target of 1 ms, how fast will the upload be?",
         options: ["as fast as before", "about half as fast"],
@@ -153,8 +153,8 @@ export const target: Lesson = {
       isTurned: ({ law, target: aim }) => law === "codel" && aim === 1,
       isSeen: (line) => of(line, "upload").mbps >= 8,
       seen: (line) =>
-        `With CoDel and the same target the upload has ${mbit(of(line, "upload").mbps)}. A target is ` +
-        `a number of one law: in another law it means something else.`,
+        `With CoDel and the same target the upload has ${mbit(of(line, "upload").mbps)}. A ` +
+        "target is a number of one law: in another law it means something else.",
       hint: "In the list “law”, choose CoDel.",
       forTeacher: {
         answer:
@@ -167,7 +167,8 @@ export const target: Lesson = {
     },
     {
       title: "Good for the game",
-      says: "Back to the modem's own law, DOCSIS-PIE, with a target of 20 ms. The game is not good.",
+      says:
+        "Back to the modem's own law, DOCSIS-PIE, with a target of 20 ms. The game is not good.",
       asks: "Lower the target until 95 of 100 of the game's packets are there within 33 ms.",
       start: { law: "docsis_pie", target: 20 },
       isTurned: ({ law, target: aim }) => law === "docsis_pie" && Number(aim) < 20,
@@ -178,8 +179,8 @@ export const target: Lesson = {
       hint: "Try 5 ms and less.",
       forTeacher: {
         answer:
-          `5 ms or less. With 5 ms 95 of 100 packets need ${say("game_docsis_pie_5")} or less, with ` +
-          `20 ms ${say("game_docsis_pie_20")}.`,
+          `5 ms or less. With 5 ms 95 of 100 packets need ${say("game_docsis_pie_5")} or less, ` +
+          `with 20 ms ${say("game_docsis_pie_20")}.`,
         wrong: "“A target of 20 ms means that the game's packets wait 20 ms at most.”",
         next: "How many packets come too late all the same? (Look at the game's number.)",
         minutes: 3,
@@ -188,24 +189,25 @@ export const target: Lesson = {
     {
       title: "Both at once",
       says:
-        "A target is a choice between delay and rate. PIE has 1 ms again, and the upload has half " +
-        "of the line.",
+        "A target is a choice between delay and rate. PIE has 1 ms again, and the upload has " +
+        "half of the line.",
       asks:
-        "Find a target for PIE with which the upload has 8.5 Mbit/s or more, and the game's packets " +
-        "need less than 42 ms.",
+        "Find a target for PIE with which the upload has 8.5 Mbit/s or more, and the game's " +
+        "packets need less than 42 ms.",
       start: { law: "pie", target: 1 },
       isTurned: ({ law, target: aim }) => law === "pie" && Number(aim) > 1,
       isSeen: (line) => of(line, "upload").mbps >= 8.5 && of(line, "game").delayMs < 42,
       seen: (line) =>
-        `With ${line.settings.target} ms the upload has ${mbit(of(line, "upload").mbps)}, and 95 ` +
-        `of 100 of the game's packets need ${ms(of(line, "game").delayMs)} or less. A lower target ` +
-        `costs rate, a higher one only time.`,
+        `With ${line.settings.target} ms the upload has ${mbit(of(line, "upload").mbps)}, and ` +
+        `95 of 100 of the game's packets need ${ms(of(line, "game").delayMs)} or less. A lower ` +
+        "target costs rate, a higher one only time.",
       hint: "Try 10 ms.",
       forTeacher: {
         answer:
-          `About 10 ms: ${say("rate_pie_10")} and ${say("game_pie_10")}. With 5 ms the upload has ` +
-          `${say("rate_pie_5")}, with 50 ms the game needs ${say("game_pie_50")}.`,
-        wrong: "“There is one right target.” It depends on the line and on how far the servers are.",
+          `About 10 ms: ${say("rate_pie_10")} and ${say("game_pie_10")}. With 5 ms the upload ` +
+          `has ${say("rate_pie_5")}, with 50 ms the game needs ${say("game_pie_50")}.`,
+        wrong:
+          "“There is one right target.” It depends on the line and on how far the servers are.",
         next: "The server is 100 ms away in place of 40: which way must the target go?",
         minutes: 3,
       },

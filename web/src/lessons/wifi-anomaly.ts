@@ -73,8 +73,8 @@ export const wifiAnomaly: Lesson = {
   minutes: 15,
   audience: "from 14 years; after “The buffer that is too long”",
   aim:
-    "Pupils can explain the 802.11 performance anomaly: stations share turns and not time, so the " +
-    "slowest one decides for all; and that waiting and rate have different remedies.",
+    "Pupils can explain the 802.11 performance anomaly: stations share turns and not time, so " +
+    "the slowest one decides for all; and that waiting and rate have different remedies.",
   before:
     "In a Wi-Fi only one station can send at a time. A station that is far from the access point " +
     "has to send more slowly to be understood.",
@@ -101,8 +101,8 @@ export const wifiAnomaly: Lesson = {
       title: "Something is printed",
       says:
         "A laptop downloads beside the access point, and has nearly all that this old Wi-Fi can " +
-        "carry. A printer stands at the far end of the house and hears no more than 1 Mbit/s. Now " +
-        "the laptop prints.",
+        "carry. A printer stands at the far end of the house and hears no more than 1 Mbit/s. " +
+        "Now the laptop prints.",
       guess: {
         question: "What is left of the download?",
         options: ["nearly all: a printer needs little", "about half", "an eighth or so"],
@@ -113,24 +113,27 @@ export const wifiAnomaly: Lesson = {
       isSeen: (line) => of(line, "download").mbps < 1.2,
       seen: (line) =>
         `The download has ${mbit(of(line, "download").mbps)} of more than 4, and the print job ` +
-        `${mbit(of(line, "print").mbps)} itself. Nearly all of the time goes into the printer's slow turns.`,
+        `${mbit(of(line, "print").mbps)} itself. Nearly all of the time goes into the printer's ` +
+        "slow turns.",
       hint: "Tick “the laptop prints”, and wait for ten seconds.",
       forTeacher: {
         answer:
           `About an eighth: ${say("download_1")} in place of ${say("download_alone")}. The print ` +
           `job itself has ${say("print_1")}.`,
         wrong:
-          "“The printer takes only what it needs.” What it takes is time: a packet at 1 Mbit/s takes " +
-          "about ten times as long as one at 11.",
-        next: "How long does a packet of 12,000 bits take at 1 Mbit/s, and at 11? (12 ms and 1.1 ms.)",
+          "“The printer takes only what it needs.” What it takes is time: a packet at 1 Mbit/s " +
+          "takes about ten times as long as one at 11.",
+        next:
+          "How long does a packet of 12,000 bits take at 1 Mbit/s, and at 11? (12 ms and 1.1 " +
+          "ms.)",
         minutes: 3,
       },
     },
     {
       title: "Put it nearer",
       says:
-        "Beside the access point the printer would hear 11 Mbit/s, as the laptop does. The call on " +
-        "the phone suffers, too: its packets need half a second.",
+        "Beside the access point the printer would hear 11 Mbit/s, as the laptop does. The call " +
+        "on the phone suffers, too: its packets need half a second.",
       guess: {
         question: "With the printer beside the access point, what gets good?",
         options: ["download and call", "the download, but not the call", "only the call"],
@@ -143,15 +146,15 @@ export const wifiAnomaly: Lesson = {
       isSeen: (line) =>
         of(line, "download").mbps >= 1 && of(line, "call").delayMs >= 150,
       seen: (line) =>
-        `The download has ${mbit(of(line, "download").mbps)} now, but 95 of 100 of the call's packets ` +
-        `need up to ${ms(of(line, "call").delayMs)}. A fast printer gives the time back; the call ` +
-        `waits behind the download all the same.`,
+        `The download has ${mbit(of(line, "download").mbps)} now, but 95 of 100 of the call's ` +
+        `packets need up to ${ms(of(line, "call").delayMs)}. A fast printer gives the time ` +
+        "back; the call waits behind the download all the same.",
       hint: "In the list “printer hears”, choose 11 Mbit/s.",
       forTeacher: {
         answer:
-          `The download goes from ${say("download_1")} to ${say("download_11")}. Half of the call's ` +
-          `packets still need ${say("call_11")} or longer (${say("call_1")} with the slow printer), ` +
-          `since one queue is full of the download.`,
+          `The download goes from ${say("download_1")} to ${say("download_11")}. Half of the ` +
+          `call's packets still need ${say("call_11")} or longer (${say("call_1")} with the ` +
+          "slow printer), since one queue is full of the download.",
         wrong: "“A faster network makes calls good.” Not while a full queue stands in front of it.",
         next: "What did the first lesson say of full queues?",
         minutes: 3,
@@ -160,23 +163,23 @@ export const wifiAnomaly: Lesson = {
     {
       title: "Another queue",
       says:
-        "The printer is far away again. This time it stays there, and the access point gets a queue " +
-        "for each conversation (FQ-CoDel), from which it sends in turn.",
+        "The printer is far away again. This time it stays there, and the access point gets a " +
+        "queue for each conversation (FQ-CoDel), from which it sends in turn.",
       asks: "Give the access point a queue for each.",
       start: { printer: "1" },
       isTurned: ({ printing, printer, law }) =>
         printing === true && printer === "1" && law === "fq_codel",
       isSeen: (line) => of(line, "call").word === "good" && of(line, "download").mbps < 1.3,
       seen: (line) =>
-        `The call is good: 95 of 100 packets need ${ms(of(line, "call").delayMs)} or less. But the ` +
-        `download has ${mbit(of(line, "download").mbps)}. A queue decides who waits, and not how long ` +
-        `a turn takes.`,
+        `The call is good: 95 of 100 packets need ${ms(of(line, "call").delayMs)} or less. But ` +
+        `the download has ${mbit(of(line, "download").mbps)}. A queue decides who waits, and ` +
+        "not how long a turn takes.",
       hint: "In the list “queue of the access point”, choose FQ-CoDel.",
       forTeacher: {
         answer:
-          `Half of the call's packets need ${say("call_fq")} or less in place of ${say("call_1")}. The ` +
-          `download has ${say("download_fq_1")}, which is not much more than with one queue ` +
-          `(${say("download_1")}).`,
+          `Half of the call's packets need ${say("call_fq")} or less in place of ` +
+          `${say("call_1")}. The download has ${say("download_fq_1")}, which is not much more ` +
+          `than with one queue (${say("download_1")}).`,
         wrong: "“The queue has mended the Wi-Fi.” It has mended the call.",
         next: "Which of the two remedies would you choose first, the place or the queue?",
         minutes: 3,
@@ -185,8 +188,8 @@ export const wifiAnomaly: Lesson = {
     {
       title: "Equal turns",
       says:
-        "With a queue for each, download and print job send in turn. Now the printer becomes eleven " +
-        "times as fast.",
+        "With a queue for each, download and print job send in turn. Now the printer becomes " +
+        "eleven times as fast.",
       guess: {
         question: "Who will have more, the download or the print job?",
         options: ["the download", "the print job", "both about the same"],
@@ -199,14 +202,14 @@ export const wifiAnomaly: Lesson = {
       isSeen: (line) => of(line, "download").mbps >= 1.2 && of(line, "print").mbps >= 1.2,
       seen: (line) =>
         `The download has ${mbit(of(line, "download").mbps)} and the print job ` +
-        `${mbit(of(line, "print").mbps)}. They had the same before, only less: as many turns are as ` +
-        `many packets, whatever a turn takes.`,
+        `${mbit(of(line, "print").mbps)}. They had the same before, only less: as many turns ` +
+        "are as many packets, whatever a turn takes.",
       hint: "In the list “printer hears”, choose 11 Mbit/s.",
       forTeacher: {
         answer:
-          `About the same: ${say("download_fq_11")} and ${say("print_fq_11")}. At 1 Mbit/s it was ` +
-          `${say("download_fq_1")} and ${say("print_fq_1")}. This is the anomaly: equal turns are ` +
-          `equal rates, and the slowest station sets the rate of all.`,
+          `About the same: ${say("download_fq_11")} and ${say("print_fq_11")}. At 1 Mbit/s it ` +
+          `was ${say("download_fq_1")} and ${say("print_fq_1")}. This is the anomaly: equal ` +
+          "turns are equal rates, and the slowest station sets the rate of all.",
         wrong: "“Whoever is slow gets less.” Everybody gets as little as the slow one.",
         next: "A printed packet crosses the air twice. Who has more of the time, then?",
         minutes: 3,
@@ -227,8 +230,8 @@ export const wifiAnomaly: Lesson = {
       isSeen: (line) => of(line, "download").mbps < 0.8 && of(line, "print").mbps < 0.8,
       seen: (line) =>
         `The download has ${mbit(of(line, "download").mbps)} and the print job ` +
-        `${mbit(of(line, "print").mbps)}. It does not matter who is slow: all wait for the slow turns. ` +
-        `Newer access points share time in place of turns.`,
+        `${mbit(of(line, "print").mbps)}. It does not matter who is slow: all wait for the slow ` +
+        "turns. Newer access points share time in place of turns.",
       hint: "In the list “laptop hears”, choose 1 Mbit/s.",
       forTeacher: {
         answer:
@@ -236,8 +239,8 @@ export const wifiAnomaly: Lesson = {
           `${say("download_fq_11")}.`,
         wrong: "“The far one is punished by itself.”",
         next:
-          "The print job is sent by the laptop, so two things slow it down: which? And with equal " +
-          "time in place of equal turns, who would gain, and who would lose?",
+          "The print job is sent by the laptop, so two things slow it down: which? And with " +
+          "equal time in place of equal turns, who would gain, and who would lose?",
         minutes: 3,
       },
     },
