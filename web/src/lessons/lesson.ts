@@ -20,7 +20,7 @@ export interface Step {
   asks: string;
   /** What is set when the step begins, where that is not what the step before began with. */
   start?: Settings;
-  /** Whether the asked control was turned; not so at the start, so that nothing is done by waiting. */
+  /** Whether what is asked for is turned; not so at the start: no step is done by waiting. */
   isTurned: (settings: Settings) => boolean;
   /** Whether the line shows it now. */
   isSeen: (reading: Reading) => boolean;
