@@ -1,8 +1,8 @@
-// The lab: one page, of which the living line is the first screen.
+// The lab: one page, of which the router shows a part.
 
 import { render } from "preact";
 
-import { LivingLine } from "./line/LivingLine";
+import { Router } from "./router";
 import "./lab.css";
 
-render(<LivingLine />, document.getElementById("lab")!);
+render(<Router />, document.getElementById("lab")!);
