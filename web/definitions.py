@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import headend
+from headend.analysis.bottleneck import find_shared_bottleneck
 from headend.figures import Figure, Panel, delay, draw_figures, over_time, theme, thinning
+from headend.figures.remarks import read_course, remark_on_queue, remark_on_rate
 from headend.results.record import Record
 
 #: A run that has all that the charts can show: a group, a single TCP flow, both directions, and a
@@ -98,11 +100,24 @@ def run_sample(text: str = SAMPLE) -> Record:
 def define_figures(record: Record) -> list[dict[str, Any]]:
     """Give the definitions of the lab's figures, in the order of a report."""
     figures = draw_figures([record], only=SOURCES)
-    return [_define_figure(figure) for figure in figures]
+    remarks = list_remarks(record)
+    return [_define_figure(figure, remarks) for figure in figures]
 
 
-def _define_figure(figure: Figure) -> dict[str, Any]:
+def list_remarks(record: Record) -> list[str]:
+    """List the sentences on the shapes of curves that charts of a run have."""
+    queue = find_shared_bottleneck([record])
+    course = read_course(record, queue)
+    if course is None:
+        return []
+    (rate,) = (row["rate_bps"] for row in record.rows("queues") if row["queue"] == queue)
+    return [remark_on_queue(course, rate), remark_on_rate([(record.label, course)], rate)]
+
+
+def _define_figure(figure: Figure, remarks: Sequence[str]) -> dict[str, Any]:
     explanation = figure.explanation.removesuffix(figure.note).removesuffix(thinning.NOTE)
+    for remark in remarks:
+        explanation = explanation.replace(remark, "")
     return {
         "name": figure.name,
         "title": figure.title,

@@ -9,6 +9,8 @@ import type { Schema } from "./schema";
 
 interface Props {
   text: string;
+  /** Counts the texts that came from elsewhere: only those are put into the editor. */
+  loads: number;
   refusal: Refusal | null;
   schema: Schema | undefined;
   onChange: (text: string) => void;
@@ -33,7 +35,7 @@ export function Editor(props: Props) {
 
   useEffect(() => {
     if (view.current) replaceText(view.current, props.text);
-  }, [props.text]);
+  }, [props.loads]);
 
   useEffect(() => {
     if (view.current) markRefusal(view.current, props.refusal);

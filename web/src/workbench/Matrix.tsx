@@ -50,7 +50,8 @@ function MatrixRow({ label, fate }: Row) {
             <span aria-hidden="true">{SYMBOLS[grade]}</span> {fate.word}
           </strong>
         )}{" "}
-        <span title={fate.about}>{grade === null && fate.about ? "no grade" : fate.number}</span>
+        {grade === null && fate.about ? "no grade" : fate.number}
+        {grade !== null && fate.about && <small>{fate.about}</small>}
       </td>
       <td>{write(fate.delayNs, "time")}</td>
       <td>{write(fate.loss, "ratio")}</td>

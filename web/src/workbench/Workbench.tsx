@@ -36,7 +36,7 @@ async function open(data: string): Promise<Setup> {
 
 export function Workbench({ data }: { data: string }) {
   const { client, schema } = useClient();
-  const [text, setText] = useState("");
+  const [{ text, loads }, setWritten] = useState({ text: "", loads: 0 });
   const [lines, setLines] = useState("");
   const [seed, setSeed] = useState<number | null>(null);
   const [linkFault, setLinkFault] = useState("");
@@ -44,13 +44,15 @@ export function Workbench({ data }: { data: string }) {
   const [progress, setProgress] = useState<Progress | null>(null);
   const [runFault, setRunFault] = useState<Refusal | null>(null);
   const runner = useMemo(() => new Runner(client), [client]);
+  const load = (own: string) =>
+    setWritten((before) => ({ text: own, loads: before.loads + 1 }));
   const isAlive = useRef(true);
   useEffect(() => () => void (isAlive.current = false), []);
 
   useEffect(() => {
     open(data).then(
       (setup) => {
-        setText(setup.text);
+        load(setup.text);
         setLines(writeOverrides(setup.overrides));
         setSeed(setup.seed);
       },
@@ -93,12 +95,13 @@ export function Workbench({ data }: { data: string }) {
           {linkFault}
         </p>
       )}
-      <Source text={text} onText={setText} />
+      <Source text={text} onText={load} />
       <Editor
         text={text}
+        loads={loads}
         refusal={verdict.text === text ? verdict.refusal : null}
         schema={schema}
-        onChange={setText}
+        onChange={(own) => setWritten((before) => ({ ...before, text: own }))}
         onRun={() => void run()}
       />
       <State verdict={verdict} isEmpty={!text.trim()} />

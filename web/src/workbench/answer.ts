@@ -23,7 +23,7 @@ function sayWhoFaresWorst(fates: Fate[]): string {
   const graded = fates.filter((fate) => fate.grade !== null);
   if (!graded.length) return "No flow of this scenario has a grade.";
   const found = [...graded].sort(rank)[0]!;
-  const number = found.about && found.number ? `${found.number}: ${found.about}` : found.number;
+  const number = found.about ? `${found.about}: ${found.value}` : found.number;
   const like = graded.filter((fate) => fate.word === found.word).length - 1;
   if (found.grade === 0) {
     if (graded.length === 1) return `${found.flow} fares well (${number}).`;

@@ -41,7 +41,7 @@ const LOOK = EditorView.theme({
   "&.cm-focused": { outline: "3px solid var(--focus)", outlineOffset: "1px" },
   ".cm-content": { caretColor: "var(--text)", fontFamily: "var(--mono)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
-  ".cm-scroller": { maxHeight: "60vh", minHeight: "16rem", fontFamily: "var(--mono)" },
+  ".cm-scroller": { maxHeight: "max(14rem, 44vh)", minHeight: "14rem", fontFamily: "var(--mono)" },
   ".cm-gutters": { color: "var(--soft)", backgroundColor: "var(--page)", border: "0" },
   ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "var(--shade)" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, ::selection": {

@@ -16,6 +16,8 @@ export interface Fate {
   /** The number that the word is by, and what it is. */
   number: string;
   about: string;
+  /** The number without the words around it. */
+  value: string;
   delayNs: number | null;
   loss: number | null;
   rateBps: number | null;
@@ -39,6 +41,7 @@ interface Judgement {
   isUnusable: boolean;
   number: string;
   about: string;
+  value?: string;
   severity: number;
 }
 
@@ -59,6 +62,7 @@ export function judgeFlows(outcome: Outcome): Fate[] {
       word: judged.isUnusable ? GRADING.unusable : word,
       number: judged.number,
       about: judged.about,
+      value: judged.value ?? judged.number,
       delayNs: isDead ? null : worst(evidence.data, "delay_p95_ns"),
       loss: evidence.loss,
       rateBps: evidence.rate,
@@ -192,6 +196,7 @@ function chooseWorst(numbers: { mark: Mark; value: number; grade: number }[]): J
     isUnusable: isUnusable && chosen.grade === BAD,
     number: [mark.before, written, mark.after].filter(Boolean).join(" "),
     about: mark.shown || mark.about,
+    value: written,
     severity: mark.higher_is_better ? -value : value,
   };
 }
