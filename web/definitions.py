@@ -213,9 +213,7 @@ def describe_rules() -> dict[str, Any]:
         "fewest_times": over_time.FEWEST_TIMES,
         "headroom": theme.leave_headroom(1.0)["domainMax"],
         "wide": over_time.WIDE_WARMUP,
-        "warmup": {
-            kind: _describe_shade(is_wide=kind == "wide") for kind in ("wide", "narrow")
-        },
+        "warmup": {kind: _describe_shade(is_wide=kind == "wide") for kind in ("wide", "narrow")},
         "tail": {
             "include": [delay.LATEST_EASY_MS, delay.EARLIEST_HARD_MS],
             "room": delay.ROOM,

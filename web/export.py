@@ -83,9 +83,7 @@ def describe_series() -> dict[str, Any]:
         "few": FEW,
         "requests": REQUESTS,
         "ranks": {
-            name: RANKS.get(kind.felt, 3)
-            for kind in found.measures.values()
-            for name in kind.names
+            name: RANKS.get(kind.felt, 3) for kind in found.measures.values() for name in kind.names
         },
         "probes": [one.name for one in found.applications.values() if "probe" in one.properties],
     }

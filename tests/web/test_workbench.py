@@ -1,4 +1,4 @@
-"""The workbench in a browser: its runs are those of this engine, and a stranger's link is harmless."""
+"""The workbench in a browser: its runs are those of this engine, and links of others are harmless."""
 
 from __future__ import annotations
 
@@ -87,6 +87,7 @@ def run(page: Any) -> None:
 
 def write(page: Any, text: str) -> None:
     """Put a text in the editor's place by the keyboard, as a paste is one."""
+    page.wait_for_function("document.querySelector('.state')?.innerText !== '…'")
     page.locator(".cm-content").click()
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(text)
@@ -274,7 +275,7 @@ def test_a_wrong_link_is_refused_in_one_sentence(bench: Open, link: str, expecte
 
 
 def test_what_a_stranger_writes_is_only_text(bench: Open) -> None:
-    evil = "<img src=x onerror=alert(1)><script>alert(2)</script> {{1+1}} datum.x \\\" +alert(3)+"
+    evil = '<img src=x onerror=alert(1)><script>alert(2)</script> {{1+1}} datum.x \\" +alert(3)+'
     text = SMALL.replace('"Small"', f"'''{evil}'''")
     link = write_link({"text": text, "overrides": [["title", f"'''{evil}'''"]], "seed": None})
     page = bench(link)
@@ -316,6 +317,7 @@ def test_the_keyboard_is_enough(bench: Open) -> None:
 
 def test_completion_offers_what_the_schema_has_here(bench: Open) -> None:
     page = bench()
+    wait_until_ready(page)
     write(page, "[link.cable.docsis]\n")
     page.keyboard.type("upst")
     page.wait_for_selector(".cm-tooltip-autocomplete")

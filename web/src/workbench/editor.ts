@@ -76,7 +76,10 @@ export function openEditor(parent: HTMLElement, text: string, own: EditorHandler
     EditorView.lineWrapping,
     StreamLanguage.define(toml),
     syntaxHighlighting(COLOURS),
-    autocompletion({ override: [(context) => complete(context, own.findSchema())] }),
+    autocompletion({
+      icons: false,
+      override: [(context) => complete(context, own.findSchema())],
+    }),
     keymap.of([
       { key: "Mod-Enter", run: () => (own.onRun(), true) },
       { key: "Mod-i", run: startCompletion },
