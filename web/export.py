@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +53,19 @@ def describe_grading() -> dict[str, Any]:
         "unusable": grading.UNUSABLE,
         "unusable_score": grading.UNUSABLE_SCORE,
         "unusable_share": grading.UNUSABLE_SHARE,
-        "marks": {name: [describe_mark(mark) for mark in list_marks(name)] for name in names},
+        "marks": {
+            name: [describe_mark(mark) for mark in _name_input(list_marks(name))] for name in names
+        },
         "picture": describe_mark(grading.PICTURE),
         "wait": describe_mark(grading.PAGES),
         "thinned": list_discards("thinning"),
     }
+
+
+def _name_input(marks: Sequence[Mark]) -> list[Mark]:
+    """Of what has frames and packets with a deadline, the packets are input, as of a cloud game."""
+    has_frames = grading.FRAMES in marks
+    return [grading.INPUT if has_frames and mark is grading.MISSED else mark for mark in marks]
 
 
 def describe_mark(mark: Mark) -> dict[str, Any]:

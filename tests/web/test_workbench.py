@@ -117,7 +117,9 @@ def save(page: Any, button: Any) -> str:
     return Path(started.value.path()).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["upload-and-call", "game-console", "voice-adapter", "wifi-home"])
+@pytest.mark.parametrize(
+    "name", ["upload-and-call", "evening", "game-console", "low-latency-home", "office"]
+)
 def test_the_matrix_has_the_words_and_numbers_of_a_native_run(bench: Open, name: str) -> None:
     page = bench()
     page.locator(".shipped select").select_option(name)
@@ -126,7 +128,12 @@ def test_the_matrix_has_the_words_and_numbers_of_a_native_run(bench: Open, name:
         own.flow: (own.word, own.number if own.word else "no grade")
         for own in judge_flows(headend.run(list_scenarios()[name]))
     }
-    assert read_words(page) == expected
+    words = read_words(page)
+    # Of many of one kind, the row is that of one.
+    assert {flow: expected[flow] for flow in words if flow in expected} == {
+        flow: found for flow, found in words.items() if flow in expected
+    }
+    assert {flow for flow in expected if "." not in flow} <= set(words)
 
 
 def test_a_saved_table_is_that_of_a_native_run(bench: Open, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ interface Row {
 }
 
 export function Matrix({ fates, label }: { fates: Fate[]; label: string }) {
+  const rows = listRows(fates);
   return (
     <div class="wide">
       <table class="matrix">
@@ -28,11 +29,12 @@ export function Matrix({ fates, label }: { fates: Fate[]; label: string }) {
           </tr>
         </thead>
         <tbody>
-          {listRows(fates).map((row) => (
+          {rows.map((row) => (
             <MatrixRow {...row} />
           ))}
         </tbody>
       </table>
+      <p class="soft">{explain(rows)}</p>
     </div>
   );
 }
@@ -51,13 +53,22 @@ function MatrixRow({ label, fate }: Row) {
           </strong>
         )}{" "}
         {grade === null && fate.about ? "no grade" : fate.number}
-        {grade !== null && fate.about && <small>{fate.about}</small>}
       </td>
       <td>{write(fate.delayNs, "time")}</td>
       <td>{write(fate.loss, "ratio")}</td>
       <td>{write(fate.rateBps, "rate")}</td>
     </tr>
   );
+}
+
+/** Says what the numbers beside the words are. */
+function explain(rows: Row[]): string {
+  const flows = new Map<string, string[]>();
+  for (const { label, fate } of rows)
+    if (fate.grade !== null && fate.about)
+      flows.set(fate.about, [...(flows.get(fate.about) ?? []), label.split(",")[0]!]);
+  const parts = [...flows].map(([about, names]) => `${names.join(", ")}: ${about}.`);
+  return ["Delay is one way, and 95 % of the packets had less.", ...parts].join(" ");
 }
 
 /** Shows of many flows of one kind the one that fares worst. */

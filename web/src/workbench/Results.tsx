@@ -13,7 +13,13 @@ import { count, type Outcome, texts } from "./tables";
 /** What the settings are called. */
 export const LABELS = ["as written", "with the second setting"];
 
-export function Results({ outcomes }: { outcomes: Outcome[] }) {
+interface Props {
+  outcomes: Outcome[];
+  /** Whether what is written has changed since. */
+  isOld: boolean;
+}
+
+export function Results({ outcomes, isOld }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     heading.current?.focus({ preventScroll: true });
@@ -26,6 +32,11 @@ export function Results({ outcomes }: { outcomes: Outcome[] }) {
       <h2 ref={heading} tabIndex={-1}>
         {outcomes[0]!.checked.title || "What came of it"}
       </h2>
+      {isOld && (
+        <p class="partial" role="status">
+          These are results of what was written before: run it again.
+        </p>
+      )}
       {outcomes.map((outcome, place) => (
         <Answer
           outcome={outcome}

@@ -40,7 +40,7 @@ export function Workbench({ data }: { data: string }) {
   const [lines, setLines] = useState("");
   const [seed, setSeed] = useState<number | null>(null);
   const [linkFault, setLinkFault] = useState("");
-  const [outcomes, setOutcomes] = useState<Outcome[]>([]);
+  const [results, setResults] = useState<{ outcomes: Outcome[]; of: string } | null>(null);
   const [progress, setProgress] = useState<Progress | null>(null);
   const [runFault, setRunFault] = useState<Refusal | null>(null);
   const runner = useMemo(() => new Runner(client), [client]);
@@ -70,13 +70,14 @@ export function Workbench({ data }: { data: string }) {
     !second.fault &&
     !other.refusal;
 
+  const setup = JSON.stringify([text, second.overrides, seed]);
   const run = async () => {
     if (progress || !isReady) return;
     setRunFault(null);
     const settings = second.overrides ? [NO_OVERRIDES, second.overrides] : [NO_OVERRIDES];
     try {
       const found = await runner.run(text, settings, seed, setProgress);
-      if (isAlive.current) setOutcomes(found);
+      if (isAlive.current) setResults({ outcomes: found, of: setup });
     } catch (fault) {
       setRunFault(explainFault(fault));
     }
@@ -123,7 +124,7 @@ export function Workbench({ data }: { data: string }) {
         setup={{ text, overrides: second.overrides ?? [], seed }}
         shipped={findShipped(text)}
       />
-      {outcomes.length > 0 && <Results outcomes={outcomes} />}
+      {results && <Results outcomes={results.outcomes} isOld={results.of !== setup} />}
     </div>
   );
 }
