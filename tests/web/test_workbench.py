@@ -1,4 +1,4 @@
-"""The workbench in a browser: its runs are those of this engine, and links of others are harmless."""
+"""The workbench in a browser: runs are those of this engine, and links of others are harmless."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def read_words(page: Any) -> dict[str, tuple[str, str]]:
         "[...row.cells[1].childNodes].filter(node => node.nodeType === 3)"
         ".map(node => node.textContent).join('').trim()])"
     )
-    return {flow: (word, number) for flow, word, number in rows}
+    return {flow: (word, number.replace("\u00a0", " ")) for flow, word, number in rows}
 
 
 def save(page: Any, button: Any) -> str:

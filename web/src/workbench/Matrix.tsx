@@ -3,7 +3,7 @@
 import { findGroups } from "./groups";
 import { rank } from "./answer";
 import type { Fate } from "./judge";
-import { write } from "./quantity";
+import { keepUnits, write } from "./quantity";
 
 /** A symbol for each grade, for those who see no colour. */
 const SYMBOLS = ["✓", "≈", "▲", "✕"];
@@ -52,7 +52,7 @@ function MatrixRow({ label, fate }: Row) {
             <span aria-hidden="true">{SYMBOLS[grade]}</span> {fate.word}
           </strong>
         )}{" "}
-        {grade === null && fate.about ? "no grade" : fate.number}
+        {grade === null && fate.about ? "no grade" : keepUnits(fate.number)}
       </td>
       <td>{write(fate.delayNs, "time")}</td>
       <td>{write(fate.loss, "ratio")}</td>

@@ -7,7 +7,7 @@ import { save, writeCsv } from "./download";
 import { Figures } from "./Figures";
 import { judgeFlows } from "./judge";
 import { Matrix } from "./Matrix";
-import { writeNumber } from "./quantity";
+import { keepUnits, writeNumber } from "./quantity";
 import { count, type Outcome, texts } from "./tables";
 
 /** What the settings are called. */
@@ -69,7 +69,7 @@ function Answer(props: { outcome: Outcome; label: string; sentences: string[] })
       )}
       <p class="answer">
         {label && <strong>{label}: </strong>}
-        {sentences.join(" ")}
+        {keepUnits(sentences.join(" "))}
       </p>
     </>
   );

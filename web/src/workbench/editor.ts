@@ -59,6 +59,9 @@ const LOOK = EditorView.theme({
   },
 });
 
+/** Who wants nothing to move sees a cursor that does not blink. */
+const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+
 export interface EditorHandlers {
   onChange: (text: string) => void;
   onRun: () => void;
@@ -71,7 +74,7 @@ export function openEditor(parent: HTMLElement, text: string, own: EditorHandler
     lineNumbers(),
     lintGutter(),
     history(),
-    drawSelection(),
+    drawSelection({ cursorBlinkRate: STILL.matches ? 0 : 1200 }),
     highlightActiveLine(),
     EditorView.lineWrapping,
     StreamLanguage.define(toml),

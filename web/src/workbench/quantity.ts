@@ -21,7 +21,7 @@ export function write(value: number | null | undefined, kind: Kind): string {
   return `${writeNumber(value / unit.size)} ${unit.name}`.trimEnd();
 }
 
-/** Writes a plain number with three significant digits, at most six decimals, and no zeros behind. */
+/** Writes a plain number with three significant digits and no zeros behind its decimals. */
 export function writeNumber(number: number): string {
   if (number === 0) return "0";
   const place = Number(number.toExponential().split("e")[1]);
@@ -36,4 +36,9 @@ export function writeNumber(number: number): string {
 /** Writes a score with one decimal, and all else as `write` does. */
 export function writeKey(value: number, kind: Kind): string {
   return kind === "number" && Math.abs(value) < 10 ? value.toFixed(1) : write(value, kind);
+}
+
+/** Keeps a number and its unit on one line. */
+export function keepUnits(text: string): string {
+  return text.replaceAll(/(\d) (?=[^\s\d])/g, "$1\u00a0");
 }

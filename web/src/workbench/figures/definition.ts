@@ -43,4 +43,4 @@ export const RULES = shared.rules;
 
 export const SERIES = shared.series;
 
-export const THEMES = shared.themes as unknown as Record<"light" | "dark", { [name: string]: Json }>;
+export const THEMES: Record<"light" | "dark", object> = shared.themes;

@@ -32,7 +32,7 @@ export function show(specification: Part, look: Look, element?: HTMLElement): Vi
   };
   fit(fitted, look.width - AXIS);
   const config = THEMES[look.isDark ? "dark" : "light"];
-  const compiled = compile(fitted as unknown as TopLevelSpec, { config: config as object });
+  const compiled = compile(fitted as unknown as TopLevelSpec, { config });
   const runtime = parse(compiled.spec as Spec, undefined, { ast: true });
   const view = new View(runtime, {
     expr: expressionInterpreter,
