@@ -23,7 +23,7 @@ export function Matrix({ fates, label }: { fates: Fate[]; label: string }) {
           <tr>
             <th scope="col">Flow</th>
             <th scope="col">Fares</th>
-            <th scope="col">Delay, 95 %</th>
+            <th scope="col">{keepUnits("Delay, 95 %")}</th>
             <th scope="col">Lost</th>
             <th scope="col">Rate</th>
           </tr>

@@ -11,7 +11,7 @@ import { keepUnits, writeNumber } from "./quantity";
 import { count, type Outcome, texts } from "./tables";
 
 /** What the settings are called. */
-export const LABELS = ["as written", "with the second setting"];
+export const LABELS = ["As written", "Second setting"];
 
 interface Props {
   outcomes: Outcome[];

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 
 import { writeCommand } from "./command";
+import { LABELS } from "./Results";
 import { encode, PREFIX, type Setup } from "./link";
 
 interface Props {
@@ -45,12 +46,9 @@ export function Share({ setup, shipped }: Props) {
           />
         )}
       </div>
-      <Command command={writeCommand(source, [], seed)} label="as written" />
+      <Command command={writeCommand(source, [], seed)} label={LABELS[0]!} />
       {overrides.length > 0 && (
-        <Command
-          command={writeCommand(source, overrides, seed)}
-          label="with the second setting"
-        />
+        <Command command={writeCommand(source, overrides, seed)} label={LABELS[1]!} />
       )}
       {!shipped && (
         <p class="soft">
