@@ -376,6 +376,24 @@ def test_a_picture_can_be_saved(bench: Open) -> None:
     assert "queue delay (ms)" in picture
 
 
+def test_numbers_stand_under_the_pointer_as_text(bench: Open) -> None:
+    page = bench()
+    run(page)
+    page.wait_for_selector("[data-chart=delay][data-drawn=yes]")
+    page.evaluate(
+        """() => {
+            const path = document.querySelector("[data-chart=delay] .mark-line path");
+            const start = path.getPointAtLength(0), matrix = path.getScreenCTM();
+            const clientX = start.x * matrix.a + matrix.e, clientY = start.y * matrix.d + matrix.f;
+            const options = { bubbles: true, clientX, clientY };
+            path.dispatchEvent(new PointerEvent("pointermove", options));
+        }"""
+    )
+    lines = page.inner_text(".chart-tip").splitlines()
+    assert lines[0] == "call ↑"
+    assert lines[2] == "above: 100%"
+
+
 @pytest.mark.parametrize("width", [390, 768])
 def test_nothing_is_wider_than_the_screen(bench: Open, width: int) -> None:
     page = bench(width=width)

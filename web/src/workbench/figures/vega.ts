@@ -5,6 +5,7 @@ import { parse, type Spec, View, Warn } from "vega";
 import { compile, type TopLevelSpec } from "vega-lite";
 
 import { type Json, THEMES } from "./definition";
+import { showTips } from "./tip";
 
 /** As reports have them: a narrow chart is less high, and its legend has a row for each kind. */
 const NARROW = 480;
@@ -39,7 +40,11 @@ export function show(specification: Part, look: Look, element?: HTMLElement): Vi
     renderer: element ? "svg" : "none",
     logLevel: Warn,
   });
-  if (element) view.initialize(element).hover();
+  if (element) {
+    // A view takes over what shows tips when it is put into an element.
+    showTips(view);
+    view.initialize(element).hover();
+  }
   return view;
 }
 
