@@ -24,7 +24,7 @@ WEB = Path(__file__).parents[2] / "web"
 sys.path.insert(0, str(WEB))
 
 import definitions  # noqa: E402
-import export  # noqa: E402
+import workbench  # noqa: E402
 
 #: The same kinds of flows on another line, longer, with another queue and another warm-up.
 OTHER = (
@@ -153,7 +153,7 @@ def test_values_of_lines_are_those_of_the_named_columns(
 
 
 def test_marks_are_those_that_flows_are_graded_by() -> None:
-    found = export.describe_grading()
+    found = workbench.describe_grading()
     assert found["words"] == ["good", "fair", "poor", "bad"]
     assert [mark["metric"] for mark in found["marks"]["voice"]] == [
         mark.metric for mark in list_marks("voice")
@@ -164,11 +164,7 @@ def test_marks_are_those_that_flows_are_graded_by() -> None:
     assert found["marks"]["bulk"] == []
 
 
-def test_what_is_shared_is_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    target = tmp_path / "generated.json"
-    monkeypatch.setattr(export, "TARGET", target)
-    export.main()
-    content = json.loads(target.read_text(encoding="utf-8"))
+def test_what_is_shared_is_json() -> None:
+    content = json.loads(json.dumps(workbench.list_for_workbench()))
     assert [figure["name"] for figure in content["figures"]] == list(PLACES)
-    assert content["palette"] == list(PALETTE)
     assert set(content["themes"]) == {"light", "dark"}

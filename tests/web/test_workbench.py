@@ -280,7 +280,7 @@ def test_a_link_brings_the_same_scenario_and_does_not_run_it(bench: Open) -> Non
         ("#workbench/AAAA", "damaged"),
         (write_link(b"not JSON"), "damaged"),
         (write_link({"text": 5}), "no text"),
-        (write_link({"text": "a", "overrides": "b"}), "second setting"),
+        (write_link({"text": "a", "overrides": "b"}), "other values"),
         (write_link({"text": "a", "seed": -1}), "seed"),
         (write_link({"text": "a" * 2**26}), "too much"),
         (f"#workbench/{'A' * 2**20}", "too long"),
@@ -304,6 +304,19 @@ def test_what_a_stranger_writes_is_only_text(bench: Open) -> None:
     assert page.inner_text(".results h2") == evil
     assert page.locator(".bench img, .bench script").count() == 0
     page.wait_for_selector("[data-chart][data-drawn=yes]")
+
+
+def test_values_of_a_link_are_run_alone_unless_it_says_to_compare(bench: Open) -> None:
+    values = [["link.cable.docsis.upstream.queue", "codel"], ["duration", "15 s"]]
+    content = {"text": SMALL, "overrides": values, "seed": 1}
+    alone = bench(write_link(content))
+    run(alone)
+    assert alone.locator(".matrix").count() == 1
+    assert "Of 15 s" in alone.inner_text(".matrix caption")
+    assert alone.locator("[data-command]").count() == 1
+    both = bench(write_link({**content, "compare": True}))
+    run(both)
+    assert both.locator(".matrix").count() == 2
 
 
 def test_what_another_program_gives_is_shown(bench: Open, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-// The second setting: values that replace the scenario's, run beside it with the same seed.
+// The second setting: values that replace the scenario's, run beside it or alone.
 
 import { useState } from "preact/hooks";
 
@@ -7,13 +7,16 @@ import type { Verdict } from "./useBench";
 interface Props {
   lines: string;
   onLines: (lines: string) => void;
+  isCompared: boolean;
+  onCompared: (isCompared: boolean) => void;
   fault: string;
   verdict: Verdict;
 }
 
 const EXAMPLE = "link.cable.docsis.upstream.queue = { codel = {} }";
 
-export function SecondSetting({ lines, onLines, fault, verdict }: Props) {
+export function SecondSetting(props: Props) {
+  const { lines, onLines, isCompared, onCompared, fault, verdict } = props;
   const wrong = fault || verdict.refusal?.message || "";
   const [isOpen, setOpen] = useState(false);
   return (
@@ -38,6 +41,14 @@ export function SecondSetting({ lines, onLines, fault, verdict }: Props) {
             aria-describedby="second-state"
             onInput={(event) => onLines(event.currentTarget.value)}
           />
+        </label>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isCompared}
+            onChange={(event) => onCompared(event.currentTarget.checked)}
+          />
+          <span>Run the scenario as written too, and show both side by side</span>
         </label>
       </details>
       <div id="second-state" role="status">

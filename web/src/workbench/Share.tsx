@@ -24,7 +24,7 @@ async function copy(text: string): Promise<boolean> {
 
 export function Share({ setup, shipped }: Props) {
   const [link, setLink] = useState("");
-  const { overrides, seed } = setup;
+  const { overrides, seed, compare } = setup;
   const source = shipped ?? "scenario.toml";
   const makeLink = async () => {
     const hash = `${PREFIX}${await encode(setup)}`;
@@ -46,7 +46,9 @@ export function Share({ setup, shipped }: Props) {
           />
         )}
       </div>
-      <Command command={writeCommand(source, [], seed)} label={LABELS[0]!} />
+      {(compare || !overrides.length) && (
+        <Command command={writeCommand(source, [], seed)} label={LABELS[0]!} />
+      )}
       {overrides.length > 0 && (
         <Command command={writeCommand(source, overrides, seed)} label={LABELS[1]!} />
       )}

@@ -31,7 +31,7 @@ function readLines(lines: string): { overrides: Overrides | null; fault: string 
 /** Opens what a link or another program gives, else a shipped scenario. */
 async function open(data: string): Promise<Setup> {
   const given = data ? await decode(data) : readGiven();
-  return given ?? { text: SHIPPED.get(FIRST) ?? "", overrides: [], seed: null };
+  return given ?? { text: SHIPPED.get(FIRST) ?? "", overrides: [], seed: null, compare: true };
 }
 
 export function Workbench({ data }: { data: string }) {
@@ -39,6 +39,7 @@ export function Workbench({ data }: { data: string }) {
   const [{ text, loads }, setWritten] = useState({ text: "", loads: 0 });
   const [lines, setLines] = useState("");
   const [seed, setSeed] = useState<number | null>(null);
+  const [isCompared, setCompared] = useState(true);
   const [linkFault, setLinkFault] = useState("");
   const [results, setResults] = useState<{ outcomes: Outcome[]; of: string } | null>(null);
   const [progress, setProgress] = useState<Progress | null>(null);
@@ -55,6 +56,7 @@ export function Workbench({ data }: { data: string }) {
         load(setup.text);
         setLines(writeOverrides(setup.overrides));
         setSeed(setup.seed);
+        setCompared(setup.compare);
       },
       (fault: unknown) => setLinkFault(explainFault(fault).message),
     );
@@ -63,18 +65,17 @@ export function Workbench({ data }: { data: string }) {
   const second = useMemo(() => readLines(lines), [lines]);
   const verdict = useCheck(client, text, NO_OVERRIDES);
   const other = useCheck(client, text, second.overrides);
+  const isAlone = second.overrides !== null && !isCompared;
+  const needed = isAlone ? [other] : second.overrides ? [verdict, other] : [verdict];
   const isReady =
-    verdict.text === text &&
-    verdict.checked !== null &&
-    !verdict.refusal &&
-    !second.fault &&
-    !other.refusal;
+    !second.fault && needed.every((own) => own.text === text && own.checked && !own.refusal);
 
-  const setup = JSON.stringify([text, second.overrides, seed]);
+  const setup = JSON.stringify([text, second.overrides, seed, isCompared]);
   const run = async () => {
     if (progress || !isReady) return;
     setRunFault(null);
-    const settings = second.overrides ? [NO_OVERRIDES, second.overrides] : [NO_OVERRIDES];
+    const settings = isAlone ? [] : [NO_OVERRIDES];
+    if (second.overrides) settings.push(second.overrides);
     try {
       const found = await runner.run(text, settings, seed, setProgress);
       if (isAlive.current) setResults({ outcomes: found, of: setup });
@@ -106,7 +107,14 @@ export function Workbench({ data }: { data: string }) {
         onRun={() => void run()}
       />
       <State verdict={verdict} isEmpty={!text.trim()} />
-      <SecondSetting lines={lines} onLines={setLines} fault={second.fault} verdict={other} />
+      <SecondSetting
+        lines={lines}
+        onLines={setLines}
+        isCompared={isCompared}
+        onCompared={setCompared}
+        fault={second.fault}
+        verdict={other}
+      />
       <RunBar
         isReady={isReady}
         progress={progress}
@@ -121,7 +129,7 @@ export function Workbench({ data }: { data: string }) {
         </p>
       )}
       <Share
-        setup={{ text, overrides: second.overrides ?? [], seed }}
+        setup={{ text, overrides: second.overrides ?? [], seed, compare: isCompared }}
         shipped={findShipped(text)}
       />
       {results && <Results outcomes={results.outcomes} isOld={results.of !== setup} />}

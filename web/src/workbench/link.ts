@@ -8,8 +8,11 @@ import type { Overrides } from "../engine/messages";
 /** What the workbench is set up with. */
 export interface Setup {
   text: string;
+  /** Values in place of the scenario's. */
   overrides: Overrides;
   seed: number | null;
+  /** Whether the scenario as written is run beside the one with other values. */
+  compare: boolean;
 }
 
 export const PREFIX = "#workbench/";
@@ -52,11 +55,12 @@ export function readSetup(json: string): Setup {
   } catch {
     throw new Error(`${REFUSAL}: it is damaged or cut off.`);
   }
-  const { text, overrides = [], seed = null } = (found ?? {}) as Record<string, unknown>;
+  const given = (found ?? {}) as Record<string, unknown>;
+  const { text, overrides = [], seed = null, compare = false } = given;
   if (typeof text !== "string") throw new Error(`${REFUSAL}: it has no text.`);
-  if (!isOverrides(overrides)) throw new Error(`${REFUSAL}: its second setting is wrong.`);
+  if (!isOverrides(overrides)) throw new Error(`${REFUSAL}: its other values are wrong.`);
   if (!isSeed(seed)) throw new Error(`${REFUSAL}: its seed is no whole number.`);
-  return { text, overrides, seed };
+  return { text, overrides, seed, compare: compare === true };
 }
 
 /** Reads what another program put into the page; null where nothing is given. */
