@@ -1,7 +1,8 @@
-"""Writes what the lab shares with pages: colours, and the marks of grades (src/generated.json).
+"""Writes what the lab shares with pages (src/generated.json).
 
-With them stands the SHA-256 of all that the page is made of, which the page names in its head.
-``--check PAGE`` writes nothing, and ends with 1 where a page was made of other sources.
+That is: colours, the marks of grades, and what the workbench needs besides (workbench.py). With them
+stands the SHA-256 of all that the page is made of, which the page names in its head. ``--check PAGE``
+writes nothing, and ends with 1 where a page was made of other sources.
 """
 
 from __future__ import annotations
@@ -12,22 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from sources import hash_sources, read_hash
+from workbench import describe_mark, list_for_workbench
 
-from headend.analysis.grading import DELAY, LOSS, MARKS_OF_MEASURES, Mark
+from headend.analysis.grading import DELAY, LOSS, MARKS_OF_MEASURES
 from headend.figures.theme import PALETTE
 
 TARGET = Path(__file__).parent / "src/generated.json"
-
-
-def describe(mark: Mark) -> dict[str, Any]:
-    """Describe a mark: its bounds in base units, and how its number is written."""
-    return {
-        "bounds": mark.bounds,
-        "kind": mark.kind,
-        "about": mark.shown or mark.about,
-        "before": mark.before,
-        "after": mark.after,
-    }
 
 
 def list_shared() -> dict[str, Any]:
@@ -35,7 +26,8 @@ def list_shared() -> dict[str, Any]:
     marks = MARKS_OF_MEASURES | {"delay": DELAY, "loss": LOSS}
     return {
         "palette": PALETTE,
-        "marks": {name: describe(mark) for name, mark in marks.items()},
+        "marks": {name: describe_mark(mark) for name, mark in marks.items()},
+        **list_for_workbench(),
     }
 
 
@@ -50,7 +42,7 @@ def main() -> None:
             sys.exit(f"{page.name}: made of {named}, expected {sources}: run make web")
         return
     content = {**shared, "sources": sources}
-    TARGET.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    TARGET.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

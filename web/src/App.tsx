@@ -4,6 +4,8 @@ import { useEffect, useState } from "preact/hooks";
 
 import { findPage } from "./lessons/pages";
 import { LivingLine } from "./line/LivingLine";
+import { PREFIX, readGiven } from "./workbench/link";
+import { Workbench } from "./workbench/Workbench";
 
 const PAGES = [
   { hash: "#", name: "Living line" },
@@ -16,8 +18,28 @@ function isAt(page: string, hash: string): boolean {
   return page === "#" ? hash.length < 2 : hash.startsWith(page.slice(0, 7));
 }
 
+/** The address at the start: a page that somebody has put a scenario into begins with it. */
+function begin(): string {
+  return location.hash.length < 2 && hasGiven() ? "#workbench" : location.hash;
+}
+
+function hasGiven(): boolean {
+  try {
+    return readGiven() !== null;
+  } catch {
+    // The workbench says what is wrong with it.
+    return true;
+  }
+}
+
+function show(hash: string) {
+  if (!hash.startsWith("#workbench")) return findPage(hash) ?? <LivingLine />;
+  const data = hash.startsWith(PREFIX) ? hash.slice(PREFIX.length) : "";
+  return <Workbench key={data} data={data} />;
+}
+
 export function App() {
-  const [hash, setHash] = useState(location.hash);
+  const [hash, setHash] = useState(begin);
   useEffect(() => {
     const read = (): void => {
       setHash(location.hash);
@@ -36,7 +58,7 @@ export function App() {
           </a>
         ))}
       </nav>
-      {findPage(hash) ?? <LivingLine />}
+      {show(hash)}
     </>
   );
 }

@@ -39,6 +39,11 @@ from headend.scenario.groups import Group, label_member
 #: Conversation is easy up to the one, ms, and hard from the other (ITU-T G.114).
 LATEST_EASY_MS, EARLIEST_HARD_MS = 150, 400
 
+#: The axis of a chart with these marks begins and ends at these multiples of its ends, and at this
+#: delay at the least, ms.
+ROOM = (0.9, 1.5)
+LEAST_MS = 1e-3
+
 
 def draw_flow_delay(results: Sequence[Record]) -> Figure | None:
     """Draw how many packets of each flow took longer than a given delay, host to host."""
@@ -191,7 +196,7 @@ def _draw_tail(rows: pl.DataFrame, title: str, *, marks: bool) -> vl.Chart:
         lowest, highest = min(lowest, LATEST_EASY_MS), max(highest, EARLIEST_HARD_MS)
     else:
         highest = max(highest, lowest * 10)
-    domain = (max(lowest * 0.9, 1e-3), highest * (1.5 if marks else 1.15))
+    domain = (max(lowest * ROOM[0], LEAST_MS), highest * (ROOM[1] if marks else 1.15))
     curves = (
         make_chart(rows)
         .mark_line(strokeWidth=2.2, clip=True)

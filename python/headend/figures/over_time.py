@@ -59,6 +59,9 @@ INTERNALS = (
 #: A connection of which fewer values were taken is a dot on an axis of some hundreds of them.
 FEWEST_TIMES = 8
 
+#: The share of a run from which on its warm-up is wide enough for its name.
+WIDE_WARMUP = 1 / 4
+
 #: What is drawn of the queue's series: title, columns of the mean of an interval and of its worst,
 #: factor to the unit in the title.
 TOPS = (
@@ -449,7 +452,7 @@ def _draw_lines(
         return chart
     end = max(ends)
     last = max(result.manifest["simulated_ns"] for result in results) / 1e9
-    return vl.layer(shade_along(end, "warm-up", "time_s", is_wide=end > last / 4), chart)
+    return vl.layer(shade_along(end, "warm-up", "time_s", is_wide=end > last * WIDE_WARMUP), chart)
 
 
 def _draw_with_top(rows: pl.DataFrame, title: str, results: Sequence[Record]) -> vl.Chart:

@@ -69,6 +69,9 @@ WIDTH, HEIGHT = 640, 260
 #: Of the width of an axis, so much is taken by the label at an end.
 ROOM_FOR_LABEL = 0.06
 
+#: A logarithmic axis of up to so many powers of ten is labelled at these steps of each.
+MOST_STEPPED, LOG_STEPS = 3, (1, 2, 5)
+
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 
 
@@ -189,7 +192,7 @@ def log_axis(domain: tuple[float, float], *, ends: bool = False) -> vl.Axis:
     With ``ends``, the ends of the domain are labelled too, and nothing that would run into them.
     """
     low, high = math.floor(math.log10(domain[0])), math.ceil(math.log10(domain[1]))
-    steps = (1, 2, 5) if high - low <= 3 else (1,)
+    steps = LOG_STEPS if high - low <= MOST_STEPPED else (1,)
     values = [step * 10.0**power for power in range(low, high + 1) for step in steps]
     if ends:
         room = (domain[1] / domain[0]) ** ROOM_FOR_LABEL

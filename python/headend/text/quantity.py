@@ -134,7 +134,7 @@ class Unit:
 PER_CENT = Unit("%", 0.01)
 
 #: The units that numbers are written in, the largest first.
-_STEPS: dict[Kind, tuple[Unit, ...]] = {
+STEPS: dict[Kind, tuple[Unit, ...]] = {
     "time": (Unit("s", 1e9), Unit("ms", 1e6), Unit("µs", 1e3), Unit("ns", 1)),
     "rate": (Unit("Gbit/s", 1e9), Unit("Mbit/s", 1e6), Unit("kbit/s", 1e3), Unit("bit/s", 1)),
     "size": (Unit("GiB", 2**30), Unit("MiB", 2**20), Unit("KiB", 2**10), Unit("B", 1)),
@@ -171,7 +171,7 @@ def choose_unit(values: Iterable[float | None], kind: Kind) -> Unit:
     >>> choose_unit([138e3, 9.31e6], "rate").name, choose_unit([0.01], "ratio").name
     ('Mbit/s', '%')
     """
-    steps = _STEPS[kind]
+    steps = STEPS[kind]
     sizes = [abs(value) for value in values if value and math.isfinite(value)]
     if not sizes:
         wanted = _OF_NOTHING.get(kind, steps[0].name)

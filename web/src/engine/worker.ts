@@ -3,6 +3,8 @@
 import init, { Run } from "@engine/headend_wasm.js";
 import engine from "virtual:engine";
 
+import { answerBench, isOfBench } from "./bench";
+import type { BenchRequest } from "./bench_messages";
 import { WIDTH } from "./events";
 import type { QueueState, Reply, Request } from "./messages";
 
@@ -78,7 +80,13 @@ function answer(request: Request): void {
   }
 }
 
-self.onmessage = async (message: MessageEvent<Request>) => {
+self.onmessage = async (message: MessageEvent<Request | BenchRequest>) => {
   await ready;
-  answer(message.data);
+  if (isOfBench(message.data)) {
+    const send = (own: unknown, moved: Transferable[] = []) =>
+      self.postMessage(own, { transfer: moved });
+    await answerBench(message.data, send);
+  } else {
+    answer(message.data);
+  }
 };

@@ -1,0 +1,44 @@
+// Numbers with units, as reports write them: three digits, in the unit that suits.
+
+import shared from "../generated.json";
+
+export type Kind = "time" | "rate" | "size" | "ratio" | "number";
+
+const UNITS: Record<Kind, { name: string; size: number }[]> = shared.units;
+
+/** What is not known. */
+export const NOTHING = "–";
+
+/** Writes a value in the base unit of its kind: ns, bit/s, bytes, or 1. */
+export function write(value: number | null | undefined, kind: Kind): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return NOTHING;
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const steps = UNITS[kind];
+  const size = Math.abs(value);
+  // 999.96 of a unit would be written as 1000: the next larger one reads better.
+  const fitting = steps.find((unit) => size >= unit.size * 0.9995) ?? steps[steps.length - 1]!;
+  const unit = size === 0 && kind === "time" ? steps.find((own) => own.name === "ms")! : fitting;
+  return `${writeNumber(value / unit.size)} ${unit.name}`.trimEnd();
+}
+
+/** Writes a plain number with three significant digits and no zeros behind its decimals. */
+export function writeNumber(number: number): string {
+  if (number === 0) return "0";
+  const place = Number(number.toExponential().split("e")[1]);
+  const decimals = Math.min(Math.max(0, 2 - place), 6);
+  const text = number.toLocaleString("en", {
+    minimumFractionDigits: 0,
+    maximumFractionDigits: decimals,
+  });
+  return text.replace("-", "−");
+}
+
+/** Writes a score with one decimal, and all else as `write` does. */
+export function writeKey(value: number, kind: Kind): string {
+  return kind === "number" && Math.abs(value) < 10 ? value.toFixed(1) : write(value, kind);
+}
+
+/** Keeps a number and its unit on one line. */
+export function keepUnits(text: string): string {
+  return text.replaceAll(/(\d) (?=[^\s\d])/g, "$1\u00a0");
+}
