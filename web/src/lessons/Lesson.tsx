@@ -100,7 +100,7 @@ export function Lesson({ lesson, first }: Props) {
           )}
           {isAsked && (
             <p class="asks">
-              {step.guess && "The line will answer. "}
+              {step.guess && seen === undefined && "The line will answer. "}
               {step.asks}
             </p>
           )}
