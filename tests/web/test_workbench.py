@@ -20,7 +20,10 @@ from headend.scenario.shipped import list_scenarios
 ROOT = Path(__file__).parents[2]
 LAB = ROOT / "target/web/index.html"
 
-pytestmark = pytest.mark.skipif(not LAB.is_file(), reason="needs what `make web` builds")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not LAB.is_file(), reason="needs what `make web` builds"),
+]
 
 #: A run takes some hundredths of a second; a slow machine's patience, ms.
 PATIENCE = 20_000
