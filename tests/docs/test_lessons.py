@@ -194,6 +194,20 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
             and least(runs["set"], "film.goodput") > 0.7 * sum(read(runs["set"], "backup.goodput"))
         ),
     },
+    "living-line": {
+        # A queue for each flow makes call and game good, and an AQM alone does not.
+        "headend compare living-line --vary queue=drop_tail,docsis_pie,fq_codel": lambda runs: (
+            names_its_queues(runs)
+            and worst(runs["drop_tail"], "call.mos.p50") < 2
+            and least(runs["fq_codel"], "call.mos.p5") > 4
+        ),
+        # "A queue of their own."
+        "headend run living-line --set low_latency=on": lambda runs: (
+            least(runs["set"], "call.mos.p5") > 4
+            and worst(runs["set"], "game.missed.mean") < 0.01
+            and worst(runs["plain"], "game.missed.mean") > 0.5
+        ),
+    },
     "low-latency-home": {
         # "The game waits in one queue with the uploads", and neither upload stops where there are
         # two.

@@ -76,6 +76,19 @@ def test_a_law_and_low_latency_mend_the_call_in_a_long_buffer(lab: Any) -> None:
     assert "low-latency queue" in lab.inner_text("main")
 
 
+def test_all_that_can_be_turned_is_taken(lab: Any) -> None:
+    for name in ("distance", "load", "rate"):
+        turn(lab, name, "ArrowRight", 2)
+    for name in ("photos are uploaded", "low latency"):
+        lab.get_by_label(name).click()
+    for law in ("codel", "pie", "docsis_pie"):
+        lab.get_by_role("combobox", name="queue").select_option(law)
+    before = pause(lab)
+    lab.get_by_role("button", name="go on").click()
+    lab.wait_for_function(f"document.querySelector('.line').dataset.now > {before + 500}")
+    assert lab.locator(".refusal").count() == 0
+
+
 def test_two_lines_have_the_same_traffic_and_settings_of_their_own(lab: Any) -> None:
     lab.get_by_role("button", name="two lines side by side").click()
     lab.wait_for_function("document.querySelectorAll('[data-flow=call]').length === 2")

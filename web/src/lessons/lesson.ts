@@ -65,9 +65,6 @@ export interface Source {
   link: string;
 }
 
-/** A start of what shall not happen: the very end of the line's run. */
-export const NEVER = "3599 s";
-
 /** The lessons' names, in the order in which they are listed. */
 export const LESSON_NAMES = [
   "bufferbloat",

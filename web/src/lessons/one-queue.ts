@@ -3,8 +3,9 @@
 import text from "./scenarios/one-queue.toml?raw";
 
 import type { Scene, Settings } from "../line/scene";
+import { NEVER } from "../line/turned";
 import { claimsOf } from "./claims";
-import { type Lesson, mbit, ms, NEVER, of, percent } from "./lesson";
+import { type Lesson, mbit, ms, of, percent } from "./lesson";
 
 const say = claimsOf("one-queue");
 

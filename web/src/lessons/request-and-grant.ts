@@ -4,8 +4,9 @@ import text from "./scenarios/request-and-grant.toml?raw";
 
 import type { Overrides } from "../engine/messages";
 import type { Scene, Settings } from "../line/scene";
+import { NEVER } from "../line/turned";
 import { claimsOf } from "./claims";
-import { type Lesson, NEVER, ms, of } from "./lesson";
+import { type Lesson, ms, of } from "./lesson";
 
 const say = claimsOf("request-and-grant");
 

@@ -3,8 +3,9 @@
 import text from "../../../scenarios/wifi-home.toml?raw";
 
 import type { Scene, Settings } from "../line/scene";
+import { NEVER } from "../line/turned";
 import { claimsOf } from "./claims";
-import { type Lesson, NEVER, mbit, ms, of } from "./lesson";
+import { type Lesson, mbit, ms, of } from "./lesson";
 
 const say = claimsOf("wifi-anomaly");
 

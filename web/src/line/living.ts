@@ -3,6 +3,7 @@
 import scenario from "../../../scenarios/living-line.toml?raw";
 import type { Overrides } from "../engine/messages";
 import type { Scene, Settings } from "./scene";
+import { NEVER } from "./turned";
 
 const UP = "link.cable.docsis.upstream";
 
@@ -19,7 +20,8 @@ function queue(settings: Settings): string {
   return `{ ${settings.law} = { limit = "${settings.buffer} ms" } }`;
 }
 
-function override(settings: Settings): Overrides {
+/** `never` is when an upload starts that is not to be there. */
+function override(settings: Settings, never = NEVER): Overrides {
   const pairs: [string, string][] = [
     [`${UP}.rate`, `${settings.rate} Mbit/s`],
     [`${UP}.queue`, queue(settings)],
@@ -30,7 +32,7 @@ function override(settings: Settings): Overrides {
     const load = `{ load = "${settings.neighbours} %" }`;
     pairs.push(["link.cable.docsis.neighbours", load]);
   }
-  if (!settings.upload) pairs.push(["flow.upload.start", "300000 s"]);
+  if (!settings.upload) pairs.push(["flow.upload.start", never]);
   return pairs;
 }
 
@@ -92,7 +94,7 @@ export const LIVING_LINE: Scene = {
       unit: "km",
     },
   ],
-  override,
+  override: (settings) => override(settings),
   live: (settings) => ({
     up: {
       service_flow: '"up"',
@@ -103,9 +105,9 @@ export const LIVING_LINE: Scene = {
   fromMs: 12_000,
 };
 
-/** The command that runs the same with the installed headend. */
+/** The command that runs the same with the installed headend, whose run of it lasts 120 s. */
 export function writeCommand(settings: Settings): string {
-  const words = override(settings).map(([path, value]) =>
+  const words = override(settings, "119 s").map(([path, value]) =>
     value.includes(" ") || value.includes('"') ? `--set '${path}=${value}'` : `--set ${path}=${value}`,
   );
   return ["headend run living-line", ...words].join(" ");

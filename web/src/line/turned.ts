@@ -8,6 +8,8 @@ import { CallSound } from "./sound/CallSound";
 
 /** A run lasts so long; then another seed's begins, so that a line can be left alone for days. */
 const DURATION_S = 3600;
+/** When a flow starts that is not to start: in the last second. */
+export const NEVER = `${DURATION_S - 1} s`;
 /** A run that begins anew goes on from the same moment, but not from later than this, ms. */
 const LATEST_MS = 30_000;
 
