@@ -1,7 +1,7 @@
-"""Times the lab in a browser: first picture, slider to picture, frames and memory of the living line.
+"""Times the lab in a browser: first picture, slider to picture, frames and memory.
 
-Run it when nothing else runs: `.venv/bin/python benches/lab.py [--hours 10]`. It needs what `make web`
-builds and Chromium. CPU is throttled where a row says so, as the developer tools do it.
+Run it when nothing else runs: `.venv/bin/python benches/lab.py [--hours 10]`. It needs Chromium and
+what `make web` builds. CPU is throttled where a row says so, as the developer tools do it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Writes what the lab shares with pages (src/generated.json).
 
-That is: colours, the marks of grades, and what the workbench needs besides (workbench.py). With them
-stands the SHA-256 of all that the page is made of, which the page names in its head. ``--check PAGE``
-writes nothing, and ends with 1 where a page was made of other sources.
+That is: colours, the marks of grades, and what the workbench needs besides (workbench.py). With
+them stands the SHA-256 of all that the page is made of, which the page names in its head.
+``--check PAGE`` writes nothing, and ends with 1 where a page was made of other sources.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ INSTALLED = ROOT / "python/headend/lab/index.html"
 
 sys.path.insert(0, str(ROOT / "web"))
 try:
-    import sources  # type: ignore[import-not-found]
+    import sources
 finally:
     sys.path.remove(str(ROOT / "web"))
 

@@ -82,8 +82,8 @@ export function Sheet({ lesson }: { lesson: Lesson }) {
         ))}
       </ul>
       <p class="soft">
-        All numbers are of the simulator headend, seed 1. Those of the lesson in the browser differ a
-        little, as they are of the latest two seconds. The installed headend gives the numbers with
+        All numbers are of the simulator headend, seed 1. Those of the lesson in the browser differ
+        a little, as they are of the latest two seconds. The installed headend gives the numbers with
         the commands above
         {own ? (
           <>

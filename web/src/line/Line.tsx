@@ -1,5 +1,5 @@
-// A living line: a scene that runs while somebody watches and turns things, alone or beside a second
-// line with the same traffic.
+// A living line: a scene that runs while somebody watches and turns things, alone or beside a
+// second line with the same traffic.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 

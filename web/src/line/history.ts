@@ -1,4 +1,5 @@
-// What the line looked like lately: values over the latest half minute, and moments to look back at.
+// What the line looked like lately: values over the latest half minute, and moments to look back
+// at.
 
 import type { Mark, Picture, Waiting } from "./picture";
 

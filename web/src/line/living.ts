@@ -107,8 +107,9 @@ export const LIVING_LINE: Scene = {
 
 /** The command that runs the same with the installed headend, whose run of it lasts 120 s. */
 export function writeCommand(settings: Settings): string {
-  const words = override(settings, "119 s").map(([path, value]) =>
-    value.includes(" ") || value.includes('"') ? `--set '${path}=${value}'` : `--set ${path}=${value}`,
-  );
+  const words = override(settings, "119 s").map(([path, value]) => {
+    const pair = `${path}=${value}`;
+    return /[ "]/.test(pair) ? `--set '${pair}'` : `--set ${pair}`;
+  });
   return ["headend run living-line", ...words].join(" ");
 }

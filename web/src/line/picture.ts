@@ -1,5 +1,5 @@
-// What is on the line at one moment: who waits in each queue, the latest requests and grants, and how
-// the packets of each flow fared lately.
+// What is on the line at one moment: who waits in each queue, the latest requests and grants, and
+// how the packets of each flow fared lately.
 
 import { type Event, Kind } from "../engine/events";
 import type { QueueState } from "../engine/messages";
@@ -72,7 +72,7 @@ export class FlowPicture {
   fates: [Fate[], Fate[]] = [[], []];
   /** Bytes delivered from both sides, by time. */
   private buckets: { from: number; bytes: number }[] = [];
-  /** The latest value of each measure by name, with `_down` where the other side's packets count. */
+  /** The latest value of each measure by name: `_down` where the other side's packets count. */
   measures = new Map<string, { at: number; value: number }>();
   /** Of the first connection, bytes; NaN if there is none. */
   window = Number.NaN;

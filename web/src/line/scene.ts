@@ -1,4 +1,5 @@
-// What a living line shows: a scenario, what can be turned on it, and the people whose numbers count.
+// What a living line shows: a scenario, what can be turned on it, and the people whose numbers
+// count.
 
 import type { Overrides } from "../engine/messages";
 
@@ -40,8 +41,8 @@ export interface Person {
   name: string;
   /**
    * The number: a measure of its application by its name in result tables, graded as Python grades
-   * it; or `rate`, what its flow delivers in Mbit/s, or `delay`, what 95 % of its packets stay below
-   * in ms. The latter two stand for the latest two seconds, and of them only the delay is graded.
+   * it; or `rate`, what its flow delivers in Mbit/s, or `delay`, what 95 % of its packets stay
+   * below in ms. The latter two stand for the latest two seconds, and of them only the delay is graded.
    */
   measure: string;
   /** The side whose packets count: 0 of the customer's host, 1 of the other one. */
@@ -83,8 +84,8 @@ export interface Scene {
   /** The scenario's values for some settings: those with which a run begins. */
   override: (settings: Settings) => Overrides;
   /**
-   * What the cable line's `change` takes over while the run goes on, when a control with `isLive` is
-   * turned: by a name, the keys of the change (`service_flow`, `rate`, `queue`, …) as TOML values.
+   * What the cable line's `change` takes over while the run goes on, when a control with `isLive`
+   * is turned: by a name, the keys of the change (`service_flow`, `rate`, `queue`, …) as TOML values.
    * Turning another control begins the run anew, which then goes on from the same moment.
    */
   live?: (settings: Settings) => Readonly<Record<string, Readonly<Record<string, string>>>>;

@@ -1,4 +1,5 @@
-// What all drawings share: tones of the page, colours of flows, and a canvas as sharp as the screen.
+// What all drawings share: tones of the page, colours of flows, and a canvas as sharp as the
+// screen.
 
 import shared from "../../generated.json";
 

@@ -1,4 +1,5 @@
-// Draws how the modem gets its turns: requests, the MAPs that answer them, and grants, on a time axis.
+// Draws how the modem gets its turns: requests, the MAPs that answer them, and grants, on a time
+// axis.
 
 import { Kind } from "../../engine/events";
 import type { Mark } from "../picture";
@@ -8,7 +9,7 @@ import { label, type Surface } from "./canvas";
 const ROWS = { requests: 18, maps: 58, grants: 98 };
 const HEIGHT = 18;
 
-/** `spanMs` is the time that the axis shows, a sixth of it ahead of now: grants are known before. */
+/** `spanMs` is the time that the axis shows, a sixth of it ahead: grants are known before. */
 export function drawGrants(
   surface: Surface,
   marks: readonly Mark[],
