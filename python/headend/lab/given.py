@@ -1,6 +1,8 @@
 """A scenario as the lab is given it: in its page, or behind the ``#`` of a link into it.
 
 Either way it is one JSON object, ``{"text": TOML, "overrides": [[path, value], …], "seed": N}``.
+The workbench runs the scenario with the overrides alone; into links of its own it writes
+``"compare": true`` besides where it shall run beside the scenario as its text has it.
 """
 
 from __future__ import annotations

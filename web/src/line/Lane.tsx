@@ -1,7 +1,5 @@
 // One line: its people, the pictures of what happens on it, and what can be turned.
 
-import { useState } from "preact/hooks";
-
 import type { Refusal } from "../engine/messages";
 import { Canvas } from "./Canvas";
 import { Controls } from "./Controls";
@@ -10,6 +8,7 @@ import { drawGrants } from "./draw/grants";
 import { drawQueue, findPacket, type QueueShape } from "./draw/queue";
 import { type Course, drawStrip } from "./draw/strip";
 import { capture, type Moment, timeFor } from "./history";
+import type { Life } from "./life";
 import { People } from "./People";
 import type { Waiting } from "./picture";
 import type { Reading, Scene, Settings, View } from "./scene";
@@ -25,7 +24,6 @@ interface Props {
   back: number;
   /** The time that the axis of grants shows, ms. */
   spanMs: number;
-  isPaused: boolean;
   onChange: (part: Settings) => void;
 }
 
@@ -80,8 +78,8 @@ function nameQueue(name: string, place: number): string {
 }
 
 function QueueView(props: Props & { name: string; place: number }) {
-  const { scene, session, settings, back, name, place, isPaused } = props;
-  const [found, setFound] = useState<Waiting>();
+  const { scene, session, settings, back, name, place } = props;
+  const life = session.shown?.picture.life;
   const shape = (): QueueShape | undefined => {
     const { shown } = session;
     if (!shown) return undefined;
@@ -89,6 +87,10 @@ function QueueView(props: Props & { name: string; place: number }) {
     const roomBytes = (scene.roomMs(settings) * scene.mbps(settings) * 1e3) / 8;
     return { roomBytes, bytes: moment.bytes[place]!, waiting: moment.waiting[place]! };
   };
+  const follow = (packet: Waiting | undefined): void => {
+    if (packet) session.shown?.picture.follow(packet, place);
+  };
+  const followLast = (): void => follow(session.shown?.picture.queues[place]?.waiting.at(-1));
   const now = shape();
   const waitMs = now ? timeFor(now.bytes, scene.mbps(settings)) : 0;
   const flows = session.shown?.flows ?? [];
@@ -97,7 +99,10 @@ function QueueView(props: Props & { name: string; place: number }) {
       <figcaption>
         {nameQueue(name, place)}: {now?.waiting.length ?? 0} packets wait, which takes{" "}
         <output data-bytes={now?.bytes}>{waitMs.toFixed(0)} ms</output> at{" "}
-        {scene.mbps(settings)} Mbit/s. They leave at the right.
+        {scene.mbps(settings)} Mbit/s. They leave at the right. Point at one, or{" "}
+        <button type="button" class="small" onClick={followLast}>
+          follow the last
+        </button>
       </figcaption>
       <Canvas
         kind={place ? "queue-small" : "queue"}
@@ -108,17 +113,11 @@ function QueueView(props: Props & { name: string; place: number }) {
         }}
         onPress={(x, y, width, height) => {
           const own = shape();
-          setFound(own && findPacket(own, x, y, width, height));
+          follow(own && findPacket(own, x, y, width, height));
         }}
       />
       {!place && <Legend flows={flows} />}
-      {found && (
-        <p class="soft" role="status">
-          A packet of {flows[found.flow]}, {found.bytes} bytes, which came at{" "}
-          {(found.since / 1000).toFixed(3)} s of simulated time
-          {isPaused ? ` and has waited ${(session.nowMs - found.since).toFixed(0)} ms.` : "."}
-        </p>
-      )}
+      {!place && life && <LifeView life={life} flow={flows[life.packet.flow]!} />}
       {!place && !Number.isNaN(session.shown?.picture.queues[0]?.state.tokens ?? Number.NaN) && (
         <p class="soft">
           Tokens: the modem may ask for{" "}
@@ -127,6 +126,22 @@ function QueueView(props: Props & { name: string; place: number }) {
         </p>
       )}
     </figure>
+  );
+}
+
+/** What has happened to the packet that somebody has pointed at. */
+function LifeView({ life, flow }: { life: Life; flow: string }) {
+  return (
+    <div class="soft" role="status">
+      A packet of {flow}, {life.packet.bytes} bytes as the line counts them:
+      <ol>
+        {life.steps.map((step) => (
+          <li>
+            at {(step.at / 1000).toFixed(4)} s it {step.what}
+          </li>
+        ))}
+      </ol>
+    </div>
   );
 }
 

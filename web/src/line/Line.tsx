@@ -56,7 +56,6 @@ export function Line({ scene, onReading, isComparable = false, heard }: Props) {
             refusal={line.refusal}
             back={watch.back}
             spanMs={SPEEDS[watch.speed]!.spanMs}
-            isPaused={watch.isStill}
             onChange={(part) => turn(line, part)}
           />
         ))}

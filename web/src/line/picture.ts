@@ -3,6 +3,7 @@
 
 import { type Event, Kind } from "../engine/events";
 import type { QueueState } from "../engine/messages";
+import { Life } from "./life";
 
 export interface Waiting {
   flow: number;
@@ -42,7 +43,7 @@ export class QueuePicture {
   bytes = 0;
   state: QueueState = { tokens: Number.NaN, dropProbability: Number.NaN };
 
-  constructor(private readonly overhead: number) {}
+  constructor(readonly overhead: number) {}
 
   enter(event: Event): void {
     const { flow, side, seq, at } = event;
@@ -112,6 +113,8 @@ export class Picture {
   readonly flows: FlowPicture[];
   marks: Mark[] = [];
   nowMs = 0;
+  /** The life of the packet that somebody has pointed at. */
+  life: Life | undefined;
   /** When a queue was replaced: what waited then joins the new one, and is not there twice. */
   readonly replacedMs = new Set<number>();
 
@@ -126,9 +129,17 @@ export class Picture {
     this.flows = Array.from({ length: flows }, () => new FlowPicture());
   }
 
+  /** Follows a packet of one of the drawn queues from now on. */
+  follow(packet: Waiting, queue: number): void {
+    this.life = new Life(packet, this.queues[queue]!.overhead);
+  }
+
   /** Takes in what has happened until a time. */
   take(events: Iterable<Event>, measures: readonly string[], nowMs: number): void {
-    for (const event of events) this.note(event, measures);
+    for (const event of events) {
+      this.note(event, measures);
+      this.life?.note(event);
+    }
     this.nowMs = nowMs;
     this.marks = since(this.marks, nowMs - MARKS_MS);
     for (const flow of this.flows) flow.forget(nowMs);
