@@ -77,10 +77,10 @@ BINDGEN := target/tools/wasm-bindgen-$(WASM_BINDGEN)
 .PHONY: wasm
 wasm: $(BINDGEN)/bin/wasm-bindgen | tools ## The engine for browsers and for Node, in target/wasm (needs rustup; minutes)
 	rustup target add wasm32-unknown-unknown
-	cargo build --release --locked --quiet --package headend-wasm --target wasm32-unknown-unknown
+	cargo build --profile wasm --locked --quiet --package headend-wasm --target wasm32-unknown-unknown
 	@for kind in nodejs web; do \
 		$(BINDGEN)/bin/wasm-bindgen --target $$kind --remove-name-section --out-dir target/wasm/$$kind \
-			target/wasm32-unknown-unknown/release/headend_wasm.wasm || exit 1; done
+			target/wasm32-unknown-unknown/wasm/headend_wasm.wasm || exit 1; done
 
 .PHONY: web
 web: node build wasm ## The lab in a browser, in one file, which headend lab opens: target/web/index.html (needs rustup and Node 20.19, 22.12 or newer; minutes)

@@ -143,6 +143,6 @@ def test_it_pauses_looks_back_and_is_no_wider_than_a_telephone(lab: Any) -> None
     assert lab.inner_text("main") == before
     turn(lab, "look back", "ArrowLeft", 20)
     lab.wait_for_timeout(500)
-    back = re.search(r"look back: (\d+\.\d+) s ago", lab.inner_text("main"))
+    back = re.search(r"the pictures of (\d+\.\d+) s ago", lab.inner_text("main"))
     assert back
     assert float(back[1]) > 0

@@ -12,6 +12,12 @@ export interface Refusal {
   meant: string | null;
 }
 
+/** What is said where the engine runs no more. */
+export function sayBroken(why: string): Refusal {
+  const message = `The engine does not run in this browser: ${why}`;
+  return { message, path: null, line: null, column: null, meant: null };
+}
+
 /** The state of a queue; NaN for what it does not have. */
 export interface QueueState {
   tokens: number;

@@ -1,4 +1,5 @@
-// Runs the engine: one run at a time, by so much simulated time a message.
+// Runs the engine: for a line one run at a time, by so much simulated time a message; for the
+// workbench what bench.ts answers.
 
 import init, { Run } from "@engine/headend_wasm.js";
 import engine from "virtual:engine";
@@ -6,7 +7,7 @@ import engine from "virtual:engine";
 import { answerBench, isOfBench } from "./bench";
 import type { BenchRequest } from "./bench_messages";
 import { WIDTH } from "./events";
-import type { QueueState, Reply, Request } from "./messages";
+import { type QueueState, type Reply, type Request, sayBroken } from "./messages";
 
 /** Unpacks the engine without a request: a page from a disk may make none. */
 async function unpack(base64: string): Promise<ArrayBuffer> {
@@ -25,12 +26,13 @@ function reply(message: Reply, moved: Transferable[] = []): void {
   self.postMessage(message, { transfer: moved });
 }
 
-/** Does what the engine may refuse, which it says as JSON. */
+/** Does what the engine may refuse, with a text of JSON; any other error means that it is broken. */
 function attempt(own: number, what: () => void): void {
   try {
     what();
-  } catch (refusal) {
-    reply({ kind: "refused", run: own, refusal: JSON.parse(String(refusal)) });
+  } catch (fault) {
+    const refusal = typeof fault === "string" ? JSON.parse(fault) : sayBroken(String(fault));
+    reply({ kind: "refused", run: own, refusal });
   }
 }
 
@@ -73,7 +75,7 @@ function advance(own: Run, request: Request & { kind: "advance" }): void {
 function answer(request: Request): void {
   if (request.kind === "begin") begin(request);
   else if (!run) return;
-  else if (request.kind === "advance") advance(run, request);
+  else if (request.kind === "advance") attempt(request.run, () => advance(run!, request));
   else {
     const { text, overrides, seed } = request;
     attempt(request.run, () => run!.change(text, JSON.stringify(overrides), BigInt(seed)));

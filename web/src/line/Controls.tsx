@@ -1,5 +1,7 @@
 // What can be turned on a line.
 
+import { useRef } from "preact/hooks";
+
 import type { AnyControl, Choice, Settings, Slider } from "./scene";
 
 interface Props {
@@ -69,6 +71,7 @@ interface SliderProps {
 /** A slider that stops at given values. */
 function SliderControl({ control, value, onChange }: SliderProps) {
   const { name, values, unit } = control;
+  const before = useRef(value);
   const text = `${value} ${unit}`.trim();
   return (
     <label>
@@ -82,6 +85,9 @@ function SliderControl({ control, value, onChange }: SliderProps) {
         step={1}
         value={values.indexOf(value)}
         aria-valuetext={text}
+        // A finger that goes on to scroll the page has turned nothing.
+        onPointerDown={() => (before.current = value)}
+        onPointerCancel={() => onChange(before.current)}
         onInput={(event) => onChange(values[Number(event.currentTarget.value)]!)}
       />
     </label>

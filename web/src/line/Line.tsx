@@ -3,30 +3,34 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { Lane } from "./Lane";
+import { Head } from "./Head";
 import type { Reading, Scene, Settings } from "./scene";
-import { Transport } from "./Transport";
+import { OwnVoice, Transport } from "./Transport";
 import type { TurnedLine } from "./turned";
-import { SPEEDS, Watch } from "./watch";
+import { Views } from "./Views";
+import { Watch } from "./watch";
 
 interface Props {
   scene: Scene;
   onReading?: (reading: Reading) => void;
   /** Whether a second line may be put beside it. */
   isComparable?: boolean;
-  /** The call that is heard: its flow. */
+  /** The call that can be heard: its flow. */
   heard?: string;
+  /** Whether the call is heard from the first turn on; else from its button on. */
+  isHeardAtOnce?: boolean;
 }
 
-export function Line({ scene, onReading, isComparable = false, heard }: Props) {
+export function Line(props: Props) {
+  const { scene, onReading, isComparable = false, heard, isHeardAtOnce = false } = props;
   const [, count] = useState(0);
   const redraw = (): void => count((before) => before + 1);
-  const told = useRef(onReading);
-  told.current = onReading;
+  const latest = useRef(onReading);
+  latest.current = onReading;
   const hasTurned = useRef(false);
   const watch = useMemo(() => {
     const own: Watch = new Watch(scene, heard, () => {
-      if (own.first.reading) told.current?.(own.first.reading);
+      if (own.first.reading) latest.current?.(own.first.reading);
       redraw();
     });
     return own;
@@ -37,29 +41,29 @@ export function Line({ scene, onReading, isComparable = false, heard }: Props) {
   }, [watch]);
 
   const turn = (line: TurnedLine, part: Settings): void => {
-    // Who turns something for the first time hears what it does; who silences the call is left so.
-    if (heard && !hasTurned.current) watch.hear(true);
+    // Who silences the call is left so.
+    if (heard && isHeardAtOnce && !hasTurned.current) watch.hear(true);
     hasTurned.current = true;
     watch.turn(line, part);
     redraw();
   };
+  const lanes = watch.lines.length > 1 ? "lanes two" : "lanes";
+  const name = (place: number): string =>
+    watch.lines.length > 1 ? `Line ${"AB"[place]}${!place && watch.isHeard ? " (heard)" : ""}` : "";
   return (
     <div class="line" data-now={watch.first.session.nowMs}>
-      <Transport watch={watch} isComparable={isComparable} onChange={redraw} />
-      <div class={watch.lines.length > 1 ? "lanes two" : "lanes"}>
-        {watch.lines.map((line) => (
-          <Lane
-            scene={scene}
-            session={line.session}
-            settings={line.settings}
-            reading={line.reading}
-            refusal={line.refusal}
-            back={watch.back}
-            spanMs={SPEEDS[watch.speed]!.spanMs}
-            onChange={(part) => turn(line, part)}
-          />
+      <div class={lanes}>
+        {watch.lines.map((line, place) => (
+          <Head line={line} name={name(place)} onTurn={(part) => turn(line, part)} />
         ))}
       </div>
+      <Transport watch={watch} isComparable={isComparable} onChange={redraw} />
+      <div class={lanes}>
+        {watch.lines.map((line, place) => (
+          <Views line={line} watch={watch} name={name(place)} />
+        ))}
+      </div>
+      {watch.isHeard && <OwnVoice watch={watch} />}
     </div>
   );
 }

@@ -12,16 +12,17 @@ export function LivingLine() {
     <>
       <h1>What does a full buffer do to the people on a line?</h1>
       <p class="lead">
-        Photos are uploaded over a cable modem. Make its buffer longer, and hear the call break.
+        Photos are uploaded over a cable modem. <b>Make its buffer longer</b>, and hear the call break.
       </p>
       <Line
         scene={LIVING_LINE}
         isComparable
         heard="call"
+        isHeardAtOnce
         onReading={(reading) => setSettings(reading.settings)}
       />
       <p class="soft">
-        The same with the installed headend: <code>{writeCommand(settings)}</code>
+        A line with these settings in the installed headend: <code>{writeCommand(settings)}</code>
       </p>
     </>
   );

@@ -1,32 +1,36 @@
 // The people on a line: a face, a word and one number each.
 
-import { colour } from "./draw/canvas";
 import { Face } from "./Face";
+import { tone } from "./legend";
 import { grades, write } from "./marks";
-import type { Person, Reading } from "./scene";
+import type { Reading, Scene } from "./scene";
 
 interface Props {
-  people: readonly Person[];
+  scene: Scene;
   flows: readonly string[];
   reading: Reading | undefined;
 }
 
-export function People({ people, flows, reading }: Props) {
+export function People({ scene, flows, reading }: Props) {
   return (
     <ul class="people">
-      {people.map((person) => {
+      {scene.people.map((person) => {
         const own = reading?.flows.get(person.flow);
         const isKnown = own !== undefined && !Number.isNaN(own.value);
         const word = own?.word ?? "";
+        const isGraded = grades(person.measure);
         return (
-          <li class={word && `grade-${word}`} data-flow={person.flow} data-value={own?.value}>
-            {grades(person.measure) && <Face word={word} />}
+          <li class={isGraded ? word && `grade-${word}` : "plain"} data-flow={person.flow} data-value={own?.value}>
+            {isGraded && <Face word={word} />}
             <span class="name">
-              <i style={{ background: colour(Math.max(flows.indexOf(person.flow), 0)) }} />{" "}
-              {person.name}
+              <i style={{ background: tone(scene, flows, person.flow) }} /> {person.name}
             </span>
-            <strong>{word || (isKnown ? "" : "not yet")}</strong>
-            <span class="number">{isKnown ? write(person.measure, own.value) : "–"}</span>
+            <strong>
+              {isGraded ? word || "…" : isKnown && write(person.measure, own.value)}
+            </strong>
+            <span class="number">
+              {!isKnown ? "nothing yet" : isGraded && write(person.measure, own.value)}
+            </span>
           </li>
         );
       })}

@@ -18,13 +18,19 @@ export function Transport({ watch, isComparable, onChange }: Props) {
   };
   return (
     <div class="transport">
-      <button
-        type="button"
-        onClick={act(() => (watch.isPaused = !watch.isPaused))}
-        aria-pressed={watch.isPaused}
-      >
-        {watch.isPaused ? "go on" : "pause"}
-      </button>
+      {watch.back ? (
+        <button type="button" onClick={act(() => (watch.back = 0))}>
+          back to now
+        </button>
+      ) : (
+        <button
+          type="button"
+          onClick={act(() => (watch.isPaused = !watch.isPaused))}
+          aria-pressed={watch.isPaused}
+        >
+          {watch.isPaused ? "go on" : "pause"}
+        </button>
+      )}
       {watch.heard && <Sound watch={watch} onChange={onChange} />}
       <select
         value={watch.speed}
@@ -54,7 +60,6 @@ export function Transport({ watch, isComparable, onChange }: Props) {
           {watch.lines.length > 1 ? "one line" : "two lines side by side"}
         </button>
       )}
-      {watch.isHeard && <OwnVoice watch={watch} />}
     </div>
   );
 }
@@ -68,8 +73,8 @@ function Back({ watch, onChange }: Part) {
     <label class="back">
       <span>
         {watch.back
-          ? `look back: ${ago}`
-          : `${(first.session.nowMs / 1000).toFixed(1)} s simulated, seed ${first.seed}; look back`}
+          ? `the pictures of ${ago}`
+          : `${(first.session.nowMs / 1000).toFixed(1)} s, seed ${first.seed}; look back`}
       </span>
       <input
         type="range"
@@ -102,7 +107,7 @@ function Sound({ watch, onChange }: Part) {
 }
 
 /** The call says what a recording says in place of the synthetic voice. */
-function OwnVoice({ watch }: { watch: Watch }) {
+export function OwnVoice({ watch }: { watch: Watch }) {
   const [refused, setRefused] = useState("");
   const load = (file: File | undefined): void => {
     setRefused("");

@@ -56,7 +56,7 @@ export class History {
     if (nowMs < (this.samples.at(-1)?.atMs ?? -EVERY_MS) + EVERY_MS) return;
     this.samples.push({
       atMs: nowMs,
-      waitMs: timeFor(picture.queues.reduce((sum, queue) => sum + queue.bytes, 0), mbps),
+      waitMs: timeFor(picture.queues[0]?.bytes ?? 0, mbps),
       windows: picture.flows.map((flow) => flow.window / 1e3),
       rates: picture.flows.map((flow) => flow.mbps),
       dropProbability: picture.queues[0]?.state.dropProbability ?? Number.NaN,

@@ -63,7 +63,7 @@ export const LIVING_LINE: Scene = {
     {
       kind: "slider",
       key: "buffer",
-      name: "the modem's buffer",
+      name: "buffer",
       values: [5, 10, 20, 30, 50, 75, 100, 150, 250, 400, 600, 1000],
       unit: "ms",
       isLive: true,
@@ -89,7 +89,7 @@ export const LIVING_LINE: Scene = {
     {
       kind: "slider",
       key: "distance",
-      name: "distance to the CMTS",
+      name: "distance",
       values: [1, 10, 40, 80, 160],
       unit: "km",
     },
@@ -103,6 +103,12 @@ export const LIVING_LINE: Scene = {
     },
   }),
   fromMs: 12_000,
+  grey: "upload",
+  note: ({ law, upload }) =>
+    upload && (law === "pie" || law === "docsis_pie")
+      ? "Each photo begins with slow start, which fills the queue before PIE drops enough. " +
+        "One long upload in their place would leave the call good."
+      : undefined,
 };
 
 /** The command that runs the same with the installed headend, whose run of it lasts 120 s. */

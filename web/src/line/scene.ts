@@ -91,6 +91,12 @@ export interface Scene {
   live?: (settings: Settings) => Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** From when on people are there, ms: a run begins to be shown at that time. */
   fromMs: number;
+  /** A run that begins anew because something was turned is shown from this time at the latest, ms. */
+  latestMs?: number;
+  /** The name of a flow that is drawn in grey: the many packets between which others are looked for. */
+  grey?: string;
+  /** What has to be said of some settings. */
+  note?: (settings: Settings) => string | undefined;
 }
 
 /** What the line says at one moment, for lessons that ask for something to be reached. */
@@ -99,7 +105,7 @@ export interface Reading {
   settings: Settings;
   /** When a control was turned last, in simulated ms; what is older says nothing of it. */
   turnedMs: number;
-  /** How long the packet that came last waits in the first queue, ms, and its range of late. */
+  /** How long what waits in the first queue takes at its rate, ms. */
   waitMs: number;
   /** Least and most of the wait over the latest ten seconds since something was turned. */
   leastWaitMs: number;

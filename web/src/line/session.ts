@@ -2,7 +2,7 @@
 
 import EngineWorker from "../engine/worker?worker&inline";
 import { read } from "../engine/events";
-import type { Overrides, Refusal, Reply, Request } from "../engine/messages";
+import { type Overrides, type Refusal, type Reply, type Request, sayBroken } from "../engine/messages";
 import { History } from "./history";
 import { type Fate, Picture } from "./picture";
 
@@ -44,6 +44,7 @@ export class Session {
   mbps = 1;
   private readonly worker = new EngineWorker();
   private run = 0;
+  private shownRun = -1;
   private isBusy = false;
   private setup: Setup | undefined;
   /** Until the new run has come as far as this, what was shown last stays. */
@@ -52,6 +53,12 @@ export class Session {
 
   constructor(private readonly listener: Listener) {
     this.worker.onmessage = (message: MessageEvent<Reply>) => this.take(message.data);
+    this.worker.onerror = (fault) => this.listener.onRefused(sayBroken(fault.message));
+  }
+
+  /** Whether what is shown is of an earlier run than the one that was begun last. */
+  get isCatchingUp(): boolean {
+    return this.shownRun !== this.run;
   }
 
   /** Begins a run, which is shown from a time on. */
@@ -125,6 +132,7 @@ export class Session {
     this.isOver = reply.isOver;
     if (this.next && (reply.nowMs >= this.shownFromMs || reply.isOver)) {
       this.shown = this.next;
+      this.shownRun = this.run;
       this.next = undefined;
     }
     if (this.next) this.advance(this.shownFromMs);

@@ -20,6 +20,8 @@ export class TurnedLine {
   turnedMs = 0;
   reading: Reading | undefined;
   refusal: Refusal | undefined;
+  /** The settings with which the run began; later ones are changes. */
+  private begun: Settings;
   private changes = "";
   private turns = 0;
   private askedMs = 0;
@@ -31,6 +33,7 @@ export class TurnedLine {
     heard: string | undefined,
   ) {
     this.settings = settings;
+    this.begun = settings;
     this.sound = new CallSound();
     this.session = new Session({
       onRefused: (refusal) => (this.refusal = refusal),
@@ -46,7 +49,7 @@ export class TurnedLine {
       ["duration", `${DURATION_S} s`],
       ["warmup", "0 s"],
       ["results.interval", "1000 s"],
-      ...override(this.settings),
+      ...override(this.begun),
     ] as const;
     return { text: text + this.changes, overrides, seed: this.seed, queues };
   }
@@ -55,6 +58,7 @@ export class TurnedLine {
   begin(atMs: number, seed = this.seed): void {
     this.seed = seed;
     this.refusal = undefined;
+    this.begun = this.settings;
     this.changes = "";
     this.askedMs = 0;
     this.session.mbps = this.scene.mbps(this.settings);
@@ -71,8 +75,14 @@ export class TurnedLine {
     const keys = Object.keys(part);
     const isLive = keys.every((key) => this.scene.controls.find((own) => own.key === key)?.isLive);
     const live = this.scene.live?.(this.settings);
-    if (isLive && live && this.session.shown && !this.refusal) this.change(live);
-    else this.begin(Math.min(Math.max(this.session.nowMs, this.scene.fromMs), LATEST_MS));
+    if (isLive && live && !this.session.isCatchingUp && !this.refusal) this.change(live);
+    else this.begin(this.moment);
+  }
+
+  /** The moment from which a new run is shown: that of the old one, within limits. */
+  private get moment(): number {
+    const { fromMs, latestMs = LATEST_MS } = this.scene;
+    return Math.min(Math.max(this.session.nowMs, fromMs), latestMs);
   }
 
   private change(tables: NonNullable<ReturnType<NonNullable<Scene["live"]>>>): void {

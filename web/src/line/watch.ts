@@ -1,4 +1,4 @@
-// Watching a scene: a clock, one line or two with the same traffic, and who is told.
+// Watching a scene: a clock, and one line or two with the same traffic.
 
 import type { Scene, Settings } from "./scene";
 import { TurnedLine } from "./turned";

@@ -16,12 +16,15 @@ export interface Surface {
   tones: Tones;
 }
 
-/** The colour of a flow. */
-export function colour(flow: number): string {
-  return shared.palette[flow % shared.palette.length]!;
+/** The colour of a flow that is drawn in grey, on light and on dark pages. */
+export const GREY = "#98a2ad";
+
+/** The colour of a flow by its number; `grey` is the number of the one that is drawn in grey. */
+export function colour(flow: number, grey = -1): string {
+  return flow === grey ? GREY : shared.palette[flow % shared.palette.length]!;
 }
 
-const FONT = '13px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
+const FONT = '15px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
 /** An empty surface on a canvas; its units are CSS pixels. Null while it has no size. */
 export function prepare(canvas: HTMLCanvasElement): Surface | null {

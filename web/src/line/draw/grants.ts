@@ -1,4 +1,4 @@
-// Draws how the modem gets its turns: requests, the MAPs that answer them, and grants, on a time
+// Draws how the modem may transmit: requests, the MAPs that answer them, and grants, on a time
 // axis.
 
 import { Kind } from "../../engine/events";
@@ -6,8 +6,10 @@ import type { Mark } from "../picture";
 import { label, type Surface } from "./canvas";
 
 /** Where the three rows begin, in pixels, and how high they are. */
-const ROWS = { requests: 18, maps: 58, grants: 98 };
+const ROWS = { requests: 20, maps: 62, grants: 104 };
 const HEIGHT = 18;
+/** How long a burst's bar is for its bytes: as on a channel of 100 Mbit/s. */
+const MS_PER_BYTE = 8 / 100e3;
 
 /** `spanMs` is the time that the axis shows, a sixth of it ahead: grants are known before. */
 export function drawGrants(
@@ -21,9 +23,9 @@ export function drawGrants(
   const place = (at: number): number => ((at - since) / spanMs) * width;
   drawAxis(surface, since, spanMs, place);
   context.fillStyle = tones.soft;
-  label(surface, "requests: may I send so many bytes?", 4, ROWS.requests - 17);
-  label(surface, "MAPs of the CMTS with an answer", 4, ROWS.maps - 17);
-  label(surface, "grants: the modem's turns, as long as their bytes", 4, ROWS.grants - 17);
+  label(surface, "requests of the modem", 4, ROWS.requests - 19);
+  label(surface, "MAPs of the CMTS with a grant", 4, ROWS.maps - 19);
+  label(surface, "grants: the modem transmits", 4, ROWS.grants - 19);
   const maps = new Set<number>();
   for (const mark of marks) {
     if (mark.kind === Kind.Requested) {
@@ -32,7 +34,7 @@ export function drawGrants(
     } else {
       maps.add(mark.at);
       context.fillStyle = tones.soft;
-      const long = Math.max(3, (mark.bytes / 1500 / spanMs) * width * 0.12);
+      const long = Math.max(3, ((mark.bytes * MS_PER_BYTE) / spanMs) * width);
       context.fillRect(place(mark.when), ROWS.grants, long, HEIGHT);
     }
   }

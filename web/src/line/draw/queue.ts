@@ -11,7 +11,12 @@ export interface QueueShape {
   roomBytes: number;
   bytes: number;
   waiting: readonly Waiting[];
+  /** The number of the flow in grey; packets of others are drawn over it, wide enough to be seen. */
+  grey: number;
 }
+
+/** The narrowest packet of a flow that is not in grey, px. */
+const NARROWEST = 5;
 
 /** The bytes of one row of the picture. */
 function rowBytes({ roomBytes, bytes }: QueueShape): number {
@@ -22,23 +27,7 @@ export function drawQueue(surface: Surface, shape: QueueShape): void {
   const { context, width, height, tones } = surface;
   const row = height / ROWS;
   const perRow = rowBytes(shape);
-  let before = 0;
-  for (const packet of shape.waiting) {
-    context.fillStyle = colour(packet.flow);
-    let left = packet.bytes;
-    // A packet that reaches over the end of a row stands in both.
-    while (left > 0) {
-      const line = Math.min(ROWS - 1, Math.floor(before / perRow));
-      const used = before - line * perRow;
-      const here = line === ROWS - 1 ? left : Math.min(left, perRow - used);
-      if (here <= 0) break;
-      const from = width - (used / perRow) * width;
-      const long = Math.max(1.5, (here / perRow) * width - GAP);
-      context.fillRect(from - long, line * row + GAP, long, row - 2 * GAP);
-      before += here;
-      left -= here;
-    }
-  }
+  for (const isGrey of [true, false]) drawPackets(surface, shape, row, perRow, isGrey);
   context.strokeStyle = tones.soft;
   context.lineWidth = 1;
   for (let line = 1; line < ROWS; line += 1) {
@@ -47,6 +36,37 @@ export function drawQueue(surface: Surface, shape: QueueShape): void {
   }
   context.globalAlpha = 1;
   context.strokeRect(0.5, 0.5, width - 1, height - 1);
+}
+
+/** Draws the packets of the flow in grey, or those of all others. */
+function drawPackets(
+  { context, width }: Surface,
+  shape: QueueShape,
+  row: number,
+  perRow: number,
+  isGrey: boolean,
+): void {
+  let before = 0;
+  for (const packet of shape.waiting) {
+    if ((packet.flow === shape.grey) !== isGrey) {
+      before += packet.bytes;
+      continue;
+    }
+    context.fillStyle = colour(packet.flow, shape.grey);
+    let left = packet.bytes;
+    // A packet that reaches over the end of a row stands in both.
+    while (left > 0) {
+      const line = Math.min(ROWS - 1, Math.floor(before / perRow));
+      const used = before - line * perRow;
+      const here = line === ROWS - 1 ? left : Math.min(left, perRow - used);
+      if (here <= 0) break;
+      const from = width - (used / perRow) * width;
+      const long = Math.max(isGrey ? 1.5 : NARROWEST, (here / perRow) * width - GAP);
+      context.fillRect(from - long, line * row + GAP, long, row - 2 * GAP);
+      before += here;
+      left -= here;
+    }
+  }
 }
 
 /** The packet at a place of the picture. */
