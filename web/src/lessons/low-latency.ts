@@ -54,7 +54,7 @@ const scene: Scene = {
       options: [
         { value: "prague", name: "Prague: slows down for marks" },
         { value: "cubic", name: "CUBIC: slows down for losses" },
-        { value: "flood", name: "says Prague, and slows down for nothing" },
+        { value: "flood", name: "marked like Prague, never slows down" },
       ],
     },
     { kind: "switch", key: "protection", name: "queue protection" },
@@ -104,15 +104,16 @@ export const lowLatency: Lesson = {
       title: "A second queue",
       says:
         "Photos and a backup fill this line. A game, whose packets must be there within 30 ms, " +
-        "is in the same queue, and the modem's law (AQM) keeps it at about 15 ms. Low latency " +
-        "adds a second, short queue, for the game and for the backup, which slows down when it " +
-        "is told.",
+        `is in the same queue, which the modem's AQM keeps short: half of its packets wait ` +
+        `${say("wait_off")} or less. Low latency adds a second, short queue, for the game and for ` +
+        "the backup, whose sender slows down when packets are marked.",
       guess: {
         question: "Who will pay for it?",
         options: ["nobody", "those in the other queue: photos and pages", "the backup"],
         answer: 1,
       },
       asks: "Switch low latency on.",
+      turns: "separate",
       isTurned: ({ separate, marked, backup }) =>
         separate === true && marked === true && backup === "prague",
       isSeen: (line) => of(line, "game").word === "good" && of(line, "photos").mbps < 7,
@@ -139,6 +140,7 @@ export const lowLatency: Lesson = {
         "carries the number 45 in its header (DSCP 45), which means that it builds no queue. " +
         "Now somebody on the way has erased it.",
       asks: "Let the game's packets be marked again.",
+      turns: "marked",
       start: { separate: true, marked: false },
       isTurned: ({ separate, marked }) => separate === true && marked === true,
       isSeen: (line) => of(line, "game").word === "good",
@@ -169,6 +171,7 @@ export const lowLatency: Lesson = {
         answer: 1,
       },
       asks: "Let the backup be CUBIC.",
+      turns: "backup",
       start: { marked: true },
       isTurned: ({ separate, backup }) => separate === true && backup === "cubic",
       isSeen: (line) => of(line, "photos").mbps >= 6 && of(line, "game").word === "good",
@@ -193,6 +196,7 @@ export const lowLatency: Lesson = {
         "Anybody can write into a header. Now the backup says that it slows down at marks, and " +
         "sends 30 Mbit/s whatever happens, on a line of 20. Nobody checks.",
       asks: "Let the backup slow down for nothing.",
+      turns: "backup",
       start: { backup: "prague", protection: false },
       isTurned: ({ separate, backup, protection }) =>
         separate === true && backup === "flood" && protection === false,
@@ -216,6 +220,7 @@ export const lowLatency: Lesson = {
         "Queue protection counts for each flow how much of the waiting it causes. Whoever " +
         "causes too much is sent to the other queue, packet by packet.",
       asks: "Switch queue protection on, with the liar still there.",
+      turns: "protection",
       start: { backup: "flood" },
       isTurned: ({ separate, backup, protection }) =>
         separate === true && backup === "flood" && protection === true,

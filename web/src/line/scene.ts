@@ -91,6 +91,8 @@ export interface Scene {
   live?: (settings: Settings) => Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** From when on people are there, ms: a run begins to be shown at that time. */
   fromMs: number;
+  latestMs?: number;
+  grey?: string;
 }
 
 /** What the line says at one moment, for lessons that ask for something to be reached. */
