@@ -18,7 +18,7 @@ pytestmark = [
 #: Of each lesson: the beginning of what is turned, and to what, by step. A switch has no value.
 TURNS: dict[str, list[tuple[str, str]]] = {
     "bufferbloat": [
-        ("somebody uploads", ""),
+        ("photos are uploaded", ""),
         ("buffer", "30 ms"),
         ("buffer", "5 ms"),
         ("buffer", "20 ms"),
@@ -35,7 +35,7 @@ TURNS: dict[str, list[tuple[str, str]]] = {
         ("a MAP each", "10 ms"),
         ("distance", "160 km"),
         ("requests of neighbours", "4000 a second"),
-        ("somebody uploads", ""),
+        ("photos are uploaded", ""),
         ("grants", "in advance"),
     ],
 }
