@@ -61,8 +61,7 @@ export function Lesson({ lesson, place }: Props) {
         heading={heading}
         guess={guess}
         onGuess={setGuess}
-        progress={progress}
-        amiss={isAsked ? findAmiss(lesson, place, settings) : ""}
+        seen={progress.seen}
         onAgain={again}
       />
       <Line scene={scene} onReading={read} {...(call ? { heard: call } : {})} />
@@ -71,7 +70,8 @@ export function Lesson({ lesson, place }: Props) {
         lesson={lesson}
         place={place}
         guess={guess}
-        seen={progress.seen}
+        progress={progress}
+        amiss={isAsked ? findAmiss(lesson, place, settings) : ""}
         settings={settings}
       />
     </div>

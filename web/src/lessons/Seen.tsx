@@ -1,22 +1,27 @@
-// The card of a complete step: what was seen, whether that was the guess, and the way on.
+// Below the line: whether it is being measured or what is amiss, and when the step is complete what
+// was seen, whether that was the guess, and the way on.
 
 import { useState } from "preact/hooks";
 
 import type { Settings } from "../line/scene";
 import { LESSONS } from "./all";
 import { addressOf, type Lesson, type Step } from "./lesson";
-import { describe, type Seen as Result } from "./progress";
+import { describe, type Progress } from "./progress";
 
 interface Props {
   lesson: Lesson;
   place: number;
   guess: number | undefined;
-  seen: Result | undefined;
+  progress: Progress;
+  /** What keeps the step from being complete, where that is known. */
+  amiss: string;
   /** The settings now: the card says so where they are others than those of what was seen. */
   settings: Settings;
 }
 
-export function Seen({ lesson, place, guess, seen, settings }: Props) {
+export function Seen({ lesson, place, guess, progress, amiss, settings }: Props) {
+  const { seen, isMeasuring } = progress;
+  const state = isMeasuring ? "measuring …" : amiss;
   const [isFolded, setFolded] = useState(false);
   const step = lesson.steps[place]!;
   const isLast = place === lesson.steps.length - 1;
@@ -24,6 +29,7 @@ export function Seen({ lesson, place, guess, seen, settings }: Props) {
   return (
     <section class={seen ? "seen complete" : "seen"} aria-label="what was seen">
       <div role="status">
+        {!seen && state && <p class="state">{state}</p>}
         {seen && !isFolded && (
           <>
             {step.guess && <Answer step={step} guess={guess} />}

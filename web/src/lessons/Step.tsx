@@ -4,7 +4,7 @@ import type { RefObject } from "preact";
 
 import { findControl, showControl } from "./controls";
 import { addressOf, type Lesson, type Step as Content } from "./lesson";
-import { isComplete, type Progress } from "./progress";
+import { isComplete, type Seen } from "./progress";
 
 interface Props {
   lesson: Lesson;
@@ -12,14 +12,12 @@ interface Props {
   heading: RefObject<HTMLHeadingElement | null>;
   guess: number | undefined;
   onGuess: (option: number) => void;
-  progress: Progress;
-  /** What keeps the step from being complete, where that is known. */
-  amiss: string;
+  seen: Seen | undefined;
   onAgain: () => void;
 }
 
 export function Step(props: Props) {
-  const { lesson, place, guess, progress } = props;
+  const { lesson, place, guess, seen } = props;
   const step = lesson.steps[place]!;
   const isAsked = !step.guess || guess !== undefined;
   return (
@@ -32,7 +30,7 @@ export function Step(props: Props) {
         {step.title}
       </h1>
       <p>{step.says}</p>
-      {step.guess && !progress.seen && (
+      {step.guess && !seen && (
         <Question step={step} guess={guess} onGuess={props.onGuess} />
       )}
       <div aria-live="polite">{isAsked && <Task {...props} step={step} />}</div>
@@ -95,20 +93,16 @@ function Question({ step, guess, onGuess }: QuestionProps) {
   );
 }
 
-/** What to do, the way to its control, and whether the line is being measured. */
-function Task({ lesson, step, progress, amiss }: Props & { step: Content }) {
+/** What to do, and the way to its control. */
+function Task({ lesson, step, seen }: Props & { step: Content }) {
   const { name } = findControl(lesson.scene, step.turns);
-  const state = progress.isMeasuring ? "measuring …" : amiss;
   return (
-    <>
-      <p class="asks">
-        {step.guess && !progress.seen && "Now see what the line shows. "}
-        {step.asks}{" "}
-        <button type="button" class="small" onClick={() => showControl(name)}>
-          show “{name}”
-        </button>
-      </p>
-      <p class="state">{state}</p>
-    </>
+    <p class="asks">
+      {step.guess && !seen && "Now see what the line shows. "}
+      {step.asks}{" "}
+      <button type="button" class="small" onClick={() => showControl(name)}>
+        show “{name}”
+      </button>
+    </p>
   );
 }
