@@ -153,7 +153,9 @@ export const aimd: Lesson = {
       says:
         "Too small a buffer wastes the line, and too large a one only adds waiting. There must " +
         "be a size at which the queue just runs empty at the bottom of each tooth.",
-      asks: "Find the shortest buffer with which the line is always busy: the queue must not stay empty.",
+      asks:
+        "Find the shortest buffer with which the line is always busy: the queue must not stay " +
+        "empty.",
       turns: "buffer",
       start: { buffer: 8 },
       isTurned: ({ buffer, rtt, sender }) => buffer === JUST && rtt === 40 && sender === "reno",
@@ -172,7 +174,8 @@ export const aimd: Lesson = {
       hint: "It is near the time that a packet and its acknowledgement need: 42 ms.",
       forTeacher: {
         answer:
-          `42 ms: the line is used to ${say("used_42")}, with 32 ms to ${say("used_32")}, with 24 ms to ${say("used_24")}. It is ` +
+          `42 ms: the line is used to ${say("used_42")}, with 32 ms to ${say("used_32")}, with ` +
+          `24 ms to ${say("used_24")}. It is ` +
           "the bandwidth-delay product: half of a window of two such products is one of them, " +
           "which is just what fills the line.",
         wrong:
@@ -228,8 +231,8 @@ export const aimd: Lesson = {
       isTurned: ({ sender, rtt }) => sender === "cubic" && rtt === 160,
       isSeen: (line) => of(line, "sender").mbps >= 9.5,
       seen: (line) =>
-        `CUBIC has ${mbit(of(line, "sender").mbps)}. Its teeth are shallow, and it stays near the ` +
-        "top for most of the time.",
+        `CUBIC has ${mbit(of(line, "sender").mbps)}. Its teeth are shallow, and it stays near ` +
+        "the top for most of the time.",
       hint: "In the list “sender”, choose CUBIC, and watch half a minute of its window.",
       forTeacher: {
         answer:

@@ -204,8 +204,8 @@ export const bufferbloat: Lesson = {
       seen: (line) =>
         `With ${line.settings.buffer} ms the upload had ${mbit(of(line, "upload").mbps)}, and ` +
         "call and game were good. A round trip to this server takes 40 ms. The sender (CUBIC) " +
-        `keeps ${KEPT} of its window after a loss, so a buffer of about half a round trip or more ` +
-        "keeps the line busy.",
+        `keeps ${KEPT} of its window after a loss, so a buffer of about half a round trip or ` +
+        "more keeps the line busy.",
       hint: "Try 20 ms and 30 ms, and give the line ten seconds each time.",
       forTeacher: {
         answer:
@@ -238,9 +238,9 @@ export const bufferbloat: Lesson = {
       hint: "In the list “queue”, choose CoDel, DOCSIS-PIE or FQ-CoDel.",
       forTeacher: {
         answer:
-          `The call is good with each of the three. Half of all packets wait ${say("wait_codel")} or less ` +
-          `with CoDel, ${say("wait_docsis_pie")} with DOCSIS-PIE; the upload has ` +
-          `${say("rate_codel")} and ${say("rate_docsis_pie")}.`,
+          `The call is good with each of the three. Half of all packets wait ` +
+          `${say("wait_codel")} or less with CoDel, ${say("wait_docsis_pie")} with DOCSIS-PIE; ` +
+          `the upload has ${say("rate_codel")} and ${say("rate_docsis_pie")}.`,
         wrong:
           "“Dropping packets is a fault.” A sender learns from the drop " +
           "that it is too fast. What was dropped is sent again.",

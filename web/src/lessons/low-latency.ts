@@ -105,8 +105,8 @@ export const lowLatency: Lesson = {
       says:
         "Photos and a backup fill this line. A game, whose packets must be there within 30 ms, " +
         `is in the same queue, which the modem's AQM keeps short: half of its packets wait ` +
-        `${say("wait_off")} or less. Low latency adds a second, short queue, for the game and for ` +
-        "the backup, whose sender slows down when packets are marked.",
+        `${say("wait_off")} or less. Low latency adds a second, short queue, for the game and ` +
+        "for the backup, whose sender slows down when packets are marked.",
       guess: {
         question: "Who will pay for it?",
         options: ["nobody", "those in the other queue: photos and pages", "the backup"],

@@ -102,8 +102,8 @@ export const requestAndGrant: Lesson = {
       title: "Nobody else sends",
       says:
         "One call is on this line, and nothing else. Its number is the delay over the " +
-        "cable alone, which 95 of 100 packets of the latest two seconds stay below. A modem sends " +
-        "a request, waits for the timetable (the MAP) that holds its grant, and sends then.",
+        "cable alone, which 95 of 100 packets of the latest two seconds stay below. A modem " +
+        "sends a request, waits for the timetable (the MAP) that holds its grant, and sends then.",
       guess: {
         question:
           "The line is empty. How long does a packet need, from the modem to the other end?",
@@ -117,15 +117,16 @@ export const requestAndGrant: Lesson = {
       isTurned: ({ map }) => Number(map) >= 10,
       isSeen: (line) => of(line, "call").delayMs >= 12,
       seen: (line) =>
-        `With a MAP each 2 ms it was ${say("idle")}, and now it is ${ms(of(line, "call").delayMs)}. ` +
-        "There is no queue: the packet waits for a slot for its request, and then for the MAP.",
+        `With a MAP each 2 ms it was ${say("idle")}, and now it is ` +
+        `${ms(of(line, "call").delayMs)}. There is no queue: the packet waits for a slot for ` +
+        "its request, and then for the MAP.",
       hint: "Turn the slider “a MAP each” to its right end, with the time at real time.",
       forTeacher: {
         answer:
           `95 of 100 packets (the 95th percentile) need ${say("idle")} or less, half of them ` +
-          `(the median) ${say("idle_half")} or less. With a MAP each 10 ms the 95th percentile is ` +
-          `${say("map_10")}, with one each millisecond ${say("map_1")}. The lab shows that of the ` +
-          `latest two seconds: ${say("map_10_least")} to ${say("map_10_most")} with 10 ms.`,
+          `(the median) ${say("idle_half")} or less. With a MAP each 10 ms the 95th percentile ` +
+          `is ${say("map_10")}, with one each millisecond ${say("map_1")}. The lab shows that of ` +
+          `the latest two seconds: ${say("map_10_least")} to ${say("map_10_most")} with 10 ms.`,
         wrong:
           "“An idle line has no delay.” It has no queue. Request, MAP and grant come before each " +
           "packet of a modem that has been silent.",
@@ -136,7 +137,8 @@ export const requestAndGrant: Lesson = {
     {
       title: "Far from the CMTS",
       says:
-        `A signal needs ${(160 * KM_MS).toFixed(1)} ms for 160 km of cable. Next the CMTS (the operator's end of the ` +
+        `A signal needs ${(160 * KM_MS).toFixed(1)} ms for 160 km of cable. Next the CMTS ` +
+        "(the operator's end of the " +
         "cable) is that far away.",
       guess: {
         question: "How much longer will a packet need?",
@@ -154,7 +156,8 @@ export const requestAndGrant: Lesson = {
       forTeacher: {
         answer:
           `About 2 ms: the median (not the 95th percentile of the lab) goes from ` +
-          `${say("idle_half")} to ${say("far_half")}. Three ways of 0.76 ms (152 km more at 5 µs each) are 2.3 ms.`,
+          `${say("idle_half")} to ${say("far_half")}. Three ways of 0.76 ms (152 km more ` +
+          "at 5 µs each) are 2.3 ms.",
         wrong: "“Distance counts once.” It counts for each message that has to go before.",
         next: "Why is the second of the three not upstream?",
         minutes: 3,
@@ -182,7 +185,8 @@ export const requestAndGrant: Lesson = {
           `${say("busy_6000")}. The lab shows that of the latest two seconds, which varies: from ` +
           `${say("busy_4000_least")} to ${say("busy_4000_most")}, and from ` +
           `${say("busy_6000_least")} to ${say("busy_6000_most")}. The median with 4000 is only ` +
-          `${say("busy_4000_half")}: most requests get through at once, but a modem whose request collides waits long, since the ` +
+          `${say("busy_4000_half")}: most requests get through at once, but a modem whose ` +
+          "request collides waits long, since the " +
           "time that a modem may wait doubles with each collision.",
         wrong:
           "“The channel is full.” Of its data slots only 30 % are used. The slots for requests " +
@@ -194,8 +198,8 @@ export const requestAndGrant: Lesson = {
     {
       title: "Start an upload",
       says:
-        "There are 6000 requests of neighbours in each second. The slowest packets of the call are " +
-        "those whose request collided, some of them several times. Now photos are uploaded " +
+        "There are 6000 requests of neighbours in each second. The slowest packets of the call " +
+        "are those whose request collided, some of them several times. Now photos are uploaded " +
         "through the same modem.",
       guess: {
         question: "What does the upload do to the slowest packets of the call?",
@@ -217,7 +221,8 @@ export const requestAndGrant: Lesson = {
           `Earlier: 95 of 100 packets need ${say("piggyback")} or less, in place of ` +
           `${say("busy_6000")}. The buffer of this modem is short (30 ms). With a long one the ` +
           `upload would break the call in another way.`,
-        wrong: "“More traffic always means more delay.” Not where the request is what takes the time.",
+        wrong:
+          "“More traffic always means more delay.” Not where the request is what takes the time.",
         next: "What would you do for calls in a street in which all modems are nearly idle?",
         minutes: 4,
       },
@@ -234,8 +239,8 @@ export const requestAndGrant: Lesson = {
         Number(neighbours) >= 6000 && scheduling === "pgs",
       isSeen: (line) => of(line, "call").delayMs < 5,
       seen: (line) =>
-        `It is ${ms(of(line, "call").delayMs)}, less than on the idle line. No request is sent, so ` +
-        `nothing collides: a packet only waits for the next grant.`,
+        `It is ${ms(of(line, "call").delayMs)}, less than on the idle line. No request is sent, ` +
+        `so nothing collides: a packet only waits for the next grant.`,
       hint: "In the list “grants”, choose “in advance (proactive)”.",
       forTeacher: {
         answer:

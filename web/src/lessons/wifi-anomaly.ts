@@ -111,7 +111,8 @@ export const wifiAnomaly: Lesson = {
       isTurned: ({ printing, printer }) => printing === true && printer === "1",
       isSeen: (line) => of(line, "download").mbps < 1.2,
       seen: (line) =>
-        `The download has ${mbit(of(line, "download").mbps)} in place of ${say("download_alone")}, and the print job ` +
+        `The download has ${mbit(of(line, "download").mbps)} in place of ` +
+        `${say("download_alone")}, and the print job ` +
         `${mbit(of(line, "print").mbps)} itself. Nearly all of the time goes into the printer's ` +
         "slow turns.",
       hint: "Tick “the laptop prints”, and wait for ten seconds.",
