@@ -236,8 +236,8 @@ export const aimd: Lesson = {
       hint: "In the list “sender”, choose CUBIC, and watch half a minute of its window.",
       forTeacher: {
         answer:
-          `On average CUBIC has ${say("rate_cubic")} where Reno had ${say("rate_160")}. It pays ` +
-          `with a fuller queue: half of its packets wait ${say("wait_cubic")} or longer, Reno's ` +
+          `On average CUBIC has ${say("rate_cubic")} where Reno had ${say("rate_160")}. Its ` +
+          `queue is fuller: half of its packets wait ${say("wait_cubic")} or longer, Reno's ` +
           `${say("wait_160")}.`,
         wrong: "“Then CUBIC is better.” For the line yes; for whoever waits behind it, no.",
         next: "With 40 ms and a buffer of 16 ms: how much do the two differ there?",

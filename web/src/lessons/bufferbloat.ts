@@ -118,8 +118,8 @@ export const bufferbloat: Lesson = {
           "“The call needs so little rate that it always fits.” It does get its rate. What " +
           "breaks it is the time that its packets wait.",
         next:
-          "Why is the web page slow, although it comes down and the upload goes up? (What asks " +
-          "for its parts goes up, and waits in the same buffer.)",
+          "Why is the web page slow, although it comes down and the upload goes up? (The " +
+          "requests for its parts go up, and wait in the same buffer.)",
         minutes: 3,
       },
     },

@@ -18,7 +18,7 @@ export interface Step {
   guess?: Guess;
   /** The one thing to do. */
   asks: string;
-  /** The key of the control that it is done with. */
+  /** The key of the control to do it with. */
   turns: string;
   /** What is set when the step begins, where that is not what the step before began with. */
   start?: Settings;

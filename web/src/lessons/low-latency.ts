@@ -1,4 +1,4 @@
-// Low Latency DOCSIS: who is in the short queue, who pays, and what guards it.
+// Low Latency DOCSIS: which packets the short queue is for, who waits longer, and queue protection.
 
 import text from "../../../scenarios/low-latency-home.toml?raw";
 
@@ -70,8 +70,9 @@ export const lowLatency: Lesson = {
   minutes: 20,
   audience: "from 16 years, and whoever sets tiers; after “One queue for all”",
   aim:
-    "Pupils can say which packets the short queue of low latency is for, how they are told from " +
-    "others, why a sender in it has to slow down at a mark, and what happens if one does not.",
+    "Pupils can say which packets the short queue of low latency is for, by which fields of " +
+    "the header they are classified, why a sender in it has to slow down at a mark, and " +
+    "what happens if one does not.",
   before:
     "What a queue and an AQM (active queue management) are. A packet's header has two small " +
     "fields that matter here: one says what kind of traffic it is (DSCP), one lets a queue mark " +
@@ -108,7 +109,7 @@ export const lowLatency: Lesson = {
         `${say("wait_off")} or less. Low latency adds a second, short queue, for the game and ` +
         "for the backup, whose sender slows down when packets are marked.",
       guess: {
-        question: "Who will pay for it?",
+        question: "Who will have less rate or wait longer?",
         options: ["nobody", "those in the other queue: photos and pages", "the backup"],
         answer: 1,
       },
@@ -185,13 +186,13 @@ export const lowLatency: Lesson = {
           `More: ${say("photos_cubic")} in place of ${say("photos_on")}. The classic queue is ` +
           `short again, too: half of its packets wait ${say("wait_cubic")} or less. The game ` +
           `does not notice: ${say("missed_cubic")} come too late.`,
-        wrong: "“The short queue is for whoever pays for it.” It is for whoever keeps it short.",
+        wrong: "“The short queue is for premium traffic.” It is for senders that keep it short.",
         next: "What would an operator say to a customer with Prague, and to one with CUBIC?",
         minutes: 4,
       },
     },
     {
-      title: "A liar",
+      title: "A sender that ignores marks",
       says:
         "Anybody can write into a header. Now the backup says that it slows down at marks, and " +
         "sends 30 Mbit/s whatever happens, on a line of 20. Nobody checks.",
@@ -202,13 +203,13 @@ export const lowLatency: Lesson = {
         separate === true && backup === "flood" && protection === false,
       isSeen: (line) => of(line, "game").word === "bad",
       seen: (line) =>
-        `The short queue is full of the liar's packets, and the game is bad: ` +
+        `The short queue is full of the backup's packets, and the game is bad: ` +
         `${percent(of(line, "game").value)} of its packets come too late or are lost.`,
       hint: "In the list “backup”, choose the last one, with queue protection off.",
       forTeacher: {
         answer: `${say("missed_flood")} of the game's packets are late or lost.`,
         wrong:
-          "“The law of the short queue drops the liar's packets.” It marks, and drops at its " +
+          "“The law of the short queue drops the backup's packets.” It marks, and drops at its " +
           "end.",
         next: "How could a modem find out who fills the queue, without trusting the header?",
         minutes: 4,
@@ -219,16 +220,16 @@ export const lowLatency: Lesson = {
       says:
         "Queue protection counts for each flow how much of the waiting it causes. Whoever " +
         "causes too much is sent to the other queue, packet by packet.",
-      asks: "Switch queue protection on, with the liar still there.",
+      asks: "Switch queue protection on, with the backup still ignoring marks.",
       turns: "protection",
       start: { backup: "flood" },
       isTurned: ({ separate, backup, protection }) =>
         separate === true && backup === "flood" && protection === true,
       isSeen: (line) => of(line, "game").word === "good",
       seen: (line) =>
-        `The game is good, with ${percent(of(line, "game").value)} too late. The liar's packets ` +
-        "wait in the other queue now, with all others, and need up to " +
-        `${ms(of(line, "backup").delayMs)}: no law helps against a sender that does not slow ` +
+        `The game is good, with ${percent(of(line, "game").value)} too late. The backup's ` +
+        "packets wait in the other queue now, with all others, and need up to " +
+        `${ms(of(line, "backup").delayMs)}: no AQM helps against a sender that does not slow ` +
         "down.",
       hint: "Tick “queue protection”.",
       forTeacher: {
@@ -236,8 +237,8 @@ export const lowLatency: Lesson = {
           `The game is good again: ${say("missed_protected")} come too late. The price is paid ` +
           `in the classic queue, where half of the packets wait ${say("wait_protected")} or ` +
           "longer.",
-        wrong: "“Protection blocks the liar.” It only moves it to where it does not harm the game.",
-        next: "Who else in this house is harmed now, and what could be done for them?",
+        wrong: "“Protection blocks the sender.” It moves its packets to the classic queue.",
+        next: "Who else in this house waits longer now, and what could be done for them?",
         minutes: 4,
       },
     },

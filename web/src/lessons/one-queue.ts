@@ -52,7 +52,7 @@ const scene: Scene = {
 export const oneQueue: Lesson = {
   name: "one-queue",
   title: "One queue for all",
-  question: "Why is one queue not enough, however clever it is?",
+  question: "Why is one queue not enough, whichever AQM it has?",
   minutes: 15,
   audience: "from 16 years; after “The buffer that is too long”",
   aim:
@@ -208,7 +208,7 @@ export const oneQueue: Lesson = {
         answer:
           `${say("missed_fq_20")} of the game's packets are late or lost, and 95 of 100 are ` +
           `there within ${say("delay_fq_20")}. The line is used to ${say("used_fq_20")}, and ` +
-          `with CoDel alone it was ${say("used_codel_20")}: the uploads pay nothing.`,
+          `with CoDel alone it was ${say("used_codel_20")}: the uploads lose no rate.`,
         wrong: "“The game has priority.” It has its turn, and needs less than its turn.",
         next:
           "What if the game itself sent more than its share? (Then its own queue would grow, and " +

@@ -182,7 +182,7 @@ export const wifiAnomaly: Lesson = {
           `Half of the call's packets need ${say("call_fq")} or less in place of ` +
           `${say("call_1")}. The download has ${say("download_fq_1")}, which is not much more ` +
           `than with one queue (${say("download_1")}).`,
-        wrong: "“The queue has mended the Wi-Fi.” It has mended the call.",
+        wrong: "“Another queue makes the Wi-Fi fast.” It shortens the delay of the call only.",
         next: "Which of the two remedies would you choose first, the place or the queue?",
         minutes: 3,
       },
