@@ -104,10 +104,57 @@ def test_each_of_five_steps_has_a_number_and_one_asks_for_a_guess(lesson: str) -
     assert text.count("\n      guess: ") >= 1
 
 
+def read_texts(lesson: str, key: str) -> list[str]:
+    """Give the texts of a key of each step, without what they take from elsewhere."""
+    found = re.findall(rf"\n      {key}:(.*?)\n      \w+:", read_lesson(lesson), re.S)
+    quoted = [re.findall(r'"(.*?)"|`(.*?)`', re.sub(r"\$\{.*?\}", "", text)) for text in found]
+    return ["".join(one + other for one, other in parts) for parts in quoted]
+
+
 @pytest.mark.parametrize("lesson", CONTENT)
-def test_what_a_step_says_is_at_most_three_sentences_without_a_measured_number(lesson: str) -> None:
-    for said in re.findall(r"\n      says:(.*?)\n      (?:guess|asks):", read_lesson(lesson), re.S):
-        text = "".join(re.findall(r'"(.*?)"', said))
+def test_what_a_step_says_is_at_most_three_sentences(lesson: str) -> None:
+    texts = read_texts(lesson, "says")
+    assert len(texts) == 5
+    for text in texts:
         assert text
         assert len(re.findall(r"[.?!](?: |$)", text)) <= 3, text
-        assert "say(" not in said
+
+
+def find_unclaimed(text: str, given: set[str]) -> list[str]:
+    """Give the numbers with a unit in a text that are not given values; claims stand in `say`."""
+    return [
+        f"{number} {unit}"
+        for number, unit in re.findall(r"(\d+(?:\.\d+)?) (ms|s|Mbit/s|kbit/s|km|%)(?!\w)", text)
+        if number not in given
+    ]
+
+
+def read_given(lesson: str) -> set[str]:
+    """Give the numbers of a lesson's scenario and of what can be set on its line."""
+    scenario = CONTENT[lesson]["scenario"]
+    source = str(LESSONS / scenario) if scenario.endswith(".toml") else scenario
+    text = read_scenario(source).content
+    scene = read_lesson(lesson).split("\n  steps: [")[0]
+    values = re.findall(r"(?:values|value|start): (.*)", scene) + re.findall(r"= (.*);", scene)
+    return set(re.findall(r"\d+(?:\.\d+)?", text + " ".join(values)))
+
+
+def test_a_number_with_a_unit_that_is_neither_given_nor_claimed_is_found() -> None:
+    text = "It kept 15 ms of 20 Mbit/s, and 1500 packets."
+    assert find_unclaimed(text, {"20"}) == ["15 ms"]
+
+
+@pytest.mark.parametrize("lesson", CONTENT)
+@pytest.mark.parametrize("key", ["says", "seen"])
+def test_no_measured_number_is_typed_into_a_text(lesson: str, key: str) -> None:
+    given = read_given(lesson)
+    for text in read_texts(lesson, key):
+        assert find_unclaimed(text, given) == [], text
+
+
+@pytest.mark.parametrize("lesson", CONTENT)
+def test_each_step_names_its_control(lesson: str) -> None:
+    text = read_lesson(lesson)
+    keys = re.findall(r'\n      turns: "(\w+)"', text)
+    assert len(keys) == 5
+    assert set(keys) <= set(re.findall(r'\bkey: "(\w+)"', text))

@@ -18,7 +18,7 @@ pytestmark = [
 #: Of each lesson: the beginning of what is turned, and to what, by step. A switch has no value.
 TURNS: dict[str, list[tuple[str, str]]] = {
     "bufferbloat": [
-        ("somebody uploads", ""),
+        ("photos are uploaded", ""),
         ("buffer", "30 ms"),
         ("buffer", "5 ms"),
         ("buffer", "20 ms"),
@@ -35,7 +35,7 @@ TURNS: dict[str, list[tuple[str, str]]] = {
         ("a MAP each", "10 ms"),
         ("distance", "160 km"),
         ("requests of neighbours", "4000 a second"),
-        ("somebody uploads", ""),
+        ("photos are uploaded", ""),
         ("grants", "in advance"),
     ],
 }
@@ -107,6 +107,55 @@ def test_no_step_is_done_by_waiting(page: Any) -> None:
     page.goto(f"{LAB.as_uri()}#lesson/bufferbloat/2")
     page.wait_for_function("Number(document.querySelector('.line')?.dataset.now) > 16000")
     assert page.locator(".next").count() == 0
+
+
+def complete_first(page: Any) -> None:
+    """Complete the first step of the first lesson by the mouse."""
+    page.wait_for_selector(".people .number:has-text(' ')")
+    page.locator(".guess button").first.click()
+    page.get_by_role("button", name="show “photos are uploaded”").click()
+    page.keyboard.press("Space")
+    page.wait_for_selector(".next", timeout=60_000)
+
+
+def test_the_outcome_of_a_step_does_not_depend_on_when_something_is_turned(page: Any) -> None:
+    page.goto(f"{LAB.as_uri()}#lesson/bufferbloat/1")
+    page.get_by_label("time").select_option("10 times faster")
+    page.wait_for_function("Number(document.querySelector('.line')?.dataset.now) > 28000")
+    page.get_by_label("time").select_option("real time")
+    complete_first(page)
+    # It has begun anew at the moment with which the step began.
+    assert float(page.get_attribute(".line", "data-now")) < 20_000
+    assert "The line shows: “it breaks”." in page.inner_text(".seen")
+
+
+def test_a_complete_step_keeps_its_tick_and_the_way_back_leads_to_it(page: Any) -> None:
+    page.goto(f"{LAB.as_uri()}#lesson/bufferbloat")
+    complete_first(page)
+    page.locator(".next").click()
+    page.wait_for_function("location.hash === '#lesson/bufferbloat/2'")
+    assert page.get_by_role("link", name="complete").count() == 1
+    page.go_back()
+    page.wait_for_selector(".guess")
+    assert page.get_by_role("link", name="complete").count() == 1
+
+
+def test_a_card_says_with_what_it_was_seen_and_what_is_amiss_is_named(page: Any) -> None:
+    page.goto(f"{LAB.as_uri()}#lesson/bufferbloat/5")
+    page.wait_for_selector(".people .number:has-text(' ')")
+    queue = page.get_by_role("combobox", name="queue")
+    page.get_by_role("slider", name="buffer").focus()
+    page.keyboard.press("ArrowRight")
+    queue.select_option("codel")
+    page.wait_for_selector(".seen :text('“buffer” is 500 ms, and this step needs 250 ms.')")
+    page.get_by_role("slider", name="buffer").focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector(".seen :text('measuring')")
+    page.wait_for_selector(".next", timeout=60_000)
+    queue.select_option("drop_tail")
+    page.wait_for_selector(".seen :text('Seen with “queue” at “CoDel”:')")
+    page.get_by_role("button", name="close").click()
+    assert page.get_by_text("Seen with").count() == 0
 
 
 def test_a_sheet_says_the_engine_s_numbers(page: Any) -> None:

@@ -1,10 +1,10 @@
-// The sheet for teachers: what a lesson is for, and each step with its answer; made to be printed.
+// The sheet for teachers: what a lesson is for, each step with its answer, and the commands that
+// give the numbers; made to be printed.
 
-import { listClaims, readScenario, writeCommand } from "./claims";
-import type { Lesson } from "./lesson";
+import { listCommands, readScenario } from "./claims";
+import type { Lesson, Step } from "./lesson";
 
 export function Sheet({ lesson }: { lesson: Lesson }) {
-  const own = readScenario(lesson.name);
   return (
     <article class="sheet">
       <p class="soft way">
@@ -14,6 +14,29 @@ export function Sheet({ lesson }: { lesson: Lesson }) {
           print
         </button>
       </p>
+      <Head lesson={lesson} />
+      {lesson.steps.map((step, place) => (
+        <StepForTeacher step={step} number={place + 1} />
+      ))}
+      <Commands lesson={lesson} />
+      <h2>Sources</h2>
+      <ul>
+        {lesson.sources.map((source) => (
+          <li>
+            <a href={source.link}>{source.name}</a>: {source.about}.
+          </li>
+        ))}
+      </ul>
+    </article>
+  );
+}
+
+function Head({ lesson }: { lesson: Lesson }) {
+  const times = lesson.steps.map(
+    (step, place) => `${place + 1}. ${step.title}: ${step.forTeacher.minutes} min`,
+  );
+  return (
+    <>
       <h1>{lesson.title}</h1>
       <p class="lead">
         {lesson.question} {lesson.minutes} minutes; {lesson.audience}.
@@ -24,77 +47,72 @@ export function Sheet({ lesson }: { lesson: Lesson }) {
         <dt>What to know before</dt>
         <dd>{lesson.before}</dd>
         <dt>Time</dt>
-        <dd>
-          {lesson.steps
-            .map((step, place) => `${place + 1}. ${step.title}: ${step.forTeacher.minutes} min`)
-            .join("; ")}
-          .
-        </dd>
+        <dd>{times.join("; ")}.</dd>
       </dl>
-      {lesson.steps.map((step, place) => {
-        const claims = listClaims(lesson.name, place + 1);
-        return (
-          <section>
-            <h2>
-              {place + 1}. {step.title}
-            </h2>
-            {step.guess && (
-              <p>
-                <b>Guess:</b> {step.guess.question} ({step.guess.options.join(" / ")})
-              </p>
-            )}
-            <p>
-              <b>Task:</b> {step.asks}
-            </p>
-            <p>
-              <b>Answer:</b> {step.forTeacher.answer}
-            </p>
-            <p>
-              <b>Wrong idea:</b> {step.forTeacher.wrong}
-            </p>
-            <p>
-              <b>Ask next:</b> {step.forTeacher.next}
-            </p>
-            <details>
-              <summary>Commands that give the numbers</summary>
-              <dl class="claims">
-                {claims.map((claim) => (
-                  <>
-                    <dt>
-                      {claim.about}: <b>{claim.shown}</b> (<code>{claim.measure}</code>)
-                    </dt>
-                    <dd>
-                      <code>{writeCommand(lesson.name, claim)}</code>
-                    </dd>
-                  </>
-                ))}
-              </dl>
-            </details>
-          </section>
-        );
-      })}
-      <h2>Where it comes from</h2>
-      <ul>
-        {lesson.sources.map((source) => (
-          <li>
-            <a href={source.link}>{source.name}</a>: {source.about}.
-          </li>
-        ))}
-      </ul>
-      <p class="soft">
-        All numbers are of the simulator headend, seed 1. Those of the lesson in the browser differ
-        a little, as they are of the latest two seconds. The installed headend gives the numbers with
-        the commands above
-        {own ? (
+    </>
+  );
+}
+
+function StepForTeacher({ step, number }: { step: Step; number: number }) {
+  return (
+    <section>
+      <h2>
+        {number}. {step.title}
+      </h2>
+      {step.guess && (
+        <p>
+          <b>Guess:</b> {step.guess.question} ({step.guess.options.join(" / ")})
+        </p>
+      )}
+      <p>
+        <b>Task:</b> {step.asks}
+      </p>
+      <p>
+        <b>Answer:</b> {step.forTeacher.answer}
+      </p>
+      <p>
+        <b>Wrong idea:</b> {step.forTeacher.wrong}
+      </p>
+      <p>
+        <b>Ask next:</b> {step.forTeacher.next}
+      </p>
+    </section>
+  );
+}
+
+/** Each command of the lesson once, with the numbers that it gives. */
+function Commands({ lesson }: { lesson: Lesson }) {
+  const own = readScenario(lesson.name);
+  return (
+    <div class="commands">
+      <h2>Commands that give the numbers</h2>
+      <p>
+        All numbers are of the simulator headend, seed 1, over the whole run. The lab shows those of
+        the latest two seconds, which vary. The installed headend gives them with these commands
+        {own && (
           <>
-            , in which <code>{own}</code> is{" "}
+            ; <code>{own}</code> is{" "}
             <a download={own} href={`data:text/plain,${encodeURIComponent(lesson.scene.text)}`}>
               the lesson's scenario file
             </a>
           </>
-        ) : null}
+        )}
         .
       </p>
-    </article>
+      <dl>
+        {listCommands(lesson.name).map(({ command, claims }) => (
+          <div>
+            <dt>
+              <code>{command}</code>
+            </dt>
+            {claims.map((claim) => (
+              <dd>
+                <b>{claim.shown}</b> <code>{claim.measure}</code> {claim.about} (step {claim.step})
+              </dd>
+            ))}
+          </div>
+        ))}
+      </dl>
+    </div>
   );
 }

@@ -1,6 +1,6 @@
 // The sawtooth of a congestion window, and the buffer that it needs.
 
-import text from "../../../scenarios/aimd.toml?raw";
+import text from "./scenarios/saw.toml?raw";
 
 import type { Scene } from "../line/scene";
 import { claimsOf } from "./claims";
@@ -10,12 +10,11 @@ const say = claimsOf("aimd");
 
 const scene: Scene = {
   text,
-  shipped: "aimd",
   queues: ["line.up"],
   mbps: () => 10,
   roomMs: (settings) => Number(settings.buffer),
   views: ["windows", "wait", "rates"],
-  people: [{ flow: "reno", name: "upload", measure: "rate", side: 0 }],
+  people: [{ flow: "sender", name: "upload", measure: "rate", side: 0 }],
   start: { buffer: 42, rtt: 40, sender: "reno" },
   controls: [
     {
@@ -44,13 +43,15 @@ const scene: Scene = {
   ],
   override: ({ buffer, rtt, sender }) => [
     ["link.line.point_to_point.up.queue", `{ drop_tail = { limit = "${buffer} ms" } }`],
-    ["flow.reno.rtt", `${rtt} ms`],
-    ["flow.reno.tcp.congestion", `${sender}`],
+    ["flow.sender.rtt", `${rtt} ms`],
+    ["flow.sender.tcp.congestion", `${sender}`],
   ],
   fromMs: 12_000,
 };
 
 const FULL = 9.7;
+/** The shortest of the slider's buffers that keeps the line busy, ms. */
+const JUST = 42;
 
 export const aimd: Lesson = {
   name: "aimd",
@@ -97,11 +98,12 @@ export const aimd: Lesson = {
         answer: 1,
       },
       asks: "Make the buffer 100 ms long.",
+      turns: "buffer",
       isTurned: ({ buffer }) => Number(buffer) >= 100,
-      isSeen: (line) => line.waitMs >= 70 && of(line, "reno").mbps >= FULL,
+      isSeen: (line) => line.mostWaitMs >= 70 && of(line, "sender").mbps >= FULL,
       seen: (line) =>
-        `The teeth are larger, and a packet waits ${ms(line.waitMs)} now. The rate is ` +
-        `${mbit(of(line, "reno").mbps)}, as before: the line was full already.`,
+        `The teeth are larger, and a packet waits up to ${ms(line.mostWaitMs)} now. The rate is ` +
+        `${mbit(of(line, "sender").mbps)}, as before: the line was full already.`,
       hint: "Turn the slider “buffer” to its right end, and wait for the top of a tooth.",
       forTeacher: {
         answer:
@@ -126,11 +128,12 @@ export const aimd: Lesson = {
         answer: 1,
       },
       asks: "Make the buffer 8 ms long or shorter.",
+      turns: "buffer",
       start: { buffer: 42 },
       isTurned: ({ buffer }) => Number(buffer) <= 8,
-      isSeen: (line) => of(line, "reno").mbps < 9,
+      isSeen: (line) => of(line, "sender").mbps < 9,
       seen: (line) =>
-        `The upload has ${mbit(of(line, "reno").mbps)}. After each loss the window is smaller ` +
+        `The upload has ${mbit(of(line, "sender").mbps)}. After each loss the window is smaller ` +
         "than what fills the line, the queue is empty, and the line is idle for a part of the " +
         "time.",
       hint: "Turn the slider “buffer” to 8 ms, and look at the curve of the wait.",
@@ -150,18 +153,29 @@ export const aimd: Lesson = {
       says:
         "Too small a buffer wastes the line, and too large a one only adds waiting. There must " +
         "be a size at which the queue just runs empty at the bottom of each tooth.",
-      asks: "Find the shortest buffer with which the upload stays at 9.7 Mbit/s or more.",
+      asks:
+        "Find the shortest buffer with which the line is always busy: the queue must not stay " +
+        "empty.",
+      turns: "buffer",
       start: { buffer: 8 },
-      isTurned: ({ buffer }) => Number(buffer) >= 32 && Number(buffer) <= 64,
-      isSeen: (line) => of(line, "reno").mbps >= FULL && line.nowMs - line.turnedMs >= 5000,
+      isTurned: ({ buffer, rtt, sender }) => buffer === JUST && rtt === 40 && sender === "reno",
+      amiss: ({ buffer, rtt, sender }) => {
+        if (rtt !== 40 || sender !== "reno" || buffer === 8) return undefined;
+        return Number(buffer) > JUST
+          ? `${buffer} ms keeps the line busy, but a shorter buffer does so too.`
+          : `With ${buffer} ms the queue is empty for a part of each tooth: it is too short.`;
+      },
+      isSeen: (line) => of(line, "sender").mbps >= FULL,
+      heldMs: 4000,
       seen: (line) =>
-        `With ${line.settings.buffer} ms the upload has ${mbit(of(line, "reno").mbps)}. The ` +
+        `With ${line.settings.buffer} ms the upload has ${mbit(of(line, "sender").mbps)}. The ` +
         "size that just suffices is one round trip of sending, 42 ms here: rate times " +
         "round-trip time, the bandwidth-delay product.",
       hint: "It is near the time that a packet and its acknowledgement need: 42 ms.",
       forTeacher: {
         answer:
-          `42 ms: the line is used to ${say("used_42")}, with 24 ms to ${say("used_24")}. It is ` +
+          `42 ms: the line is used to ${say("used_42")}, with 32 ms to ${say("used_32")}, with ` +
+          `24 ms to ${say("used_24")}. It is ` +
           "the bandwidth-delay product: half of a window of two such products is one of them, " +
           "which is just what fills the line.",
         wrong:
@@ -182,12 +196,13 @@ export const aimd: Lesson = {
         answer: 1,
       },
       asks: "Make the way to the server and back 160 ms long.",
+      turns: "rtt",
       start: { buffer: 42 },
       isTurned: ({ rtt, buffer, sender }) =>
         Number(rtt) >= 160 && buffer === 42 && sender === "reno",
-      isSeen: (line) => of(line, "reno").mbps < 9,
+      isSeen: (line) => of(line, "sender").mbps < 9,
       seen: (line) =>
-        `The upload has ${mbit(of(line, "reno").mbps)} now. The saw is slow: after a loss it ` +
+        `The upload has ${mbit(of(line, "sender").mbps)} now. The saw is slow: after a loss it ` +
         "takes seconds until the window fills the line again.",
       hint:
         "Turn “way to the server and back” to its right end. A tooth takes a quarter of a minute " +
@@ -211,17 +226,18 @@ export const aimd: Lesson = {
         "computers today use CUBIC: it keeps 70 % of its window after a loss, and comes back by " +
         "the clock and not by the round trip.",
       asks: "Let CUBIC send, with the same buffer and the same way.",
+      turns: "sender",
       start: { buffer: 42, rtt: 160 },
       isTurned: ({ sender, rtt }) => sender === "cubic" && rtt === 160,
-      isSeen: (line) => of(line, "reno").mbps >= 9.5,
+      isSeen: (line) => of(line, "sender").mbps >= 9.5,
       seen: (line) =>
-        `CUBIC has ${mbit(of(line, "reno").mbps)}. Its teeth are shallow, and it stays near the ` +
-        "top for most of the time.",
+        `CUBIC has ${mbit(of(line, "sender").mbps)}. Its teeth are shallow, and it stays near ` +
+        "the top for most of the time.",
       hint: "In the list “sender”, choose CUBIC, and watch half a minute of its window.",
       forTeacher: {
         answer:
-          `On average CUBIC has ${say("rate_cubic")} where Reno had ${say("rate_160")}. It pays ` +
-          `with a fuller queue: half of its packets wait ${say("wait_cubic")} or longer, Reno's ` +
+          `On average CUBIC has ${say("rate_cubic")} where Reno had ${say("rate_160")}. Its ` +
+          `queue is fuller: half of its packets wait ${say("wait_cubic")} or longer, Reno's ` +
           `${say("wait_160")}.`,
         wrong: "“Then CUBIC is better.” For the line yes; for whoever waits behind it, no.",
         next: "With 40 ms and a buffer of 16 ms: how much do the two differ there?",

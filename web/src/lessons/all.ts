@@ -24,11 +24,14 @@ export const LESSONS: readonly Lesson[] = LESSON_NAMES.map(
   (name) => OWN.find((lesson) => lesson.name === name)!,
 );
 
-// A step whose control is turned from the start would be done by waiting.
+// A step whose control is turned from the start would be completed by waiting.
 for (const lesson of LESSONS) {
   lesson.steps.forEach((step, place) => {
     if (step.isTurned(startOf(lesson, place))) {
       throw new Error(`${lesson.name}, step ${place + 1}: turned from the start`);
+    }
+    if (!lesson.scene.controls.some((control) => control.key === step.turns)) {
+      throw new Error(`${lesson.name}, step ${place + 1}: no control ${step.turns}`);
     }
   });
 }

@@ -2,17 +2,20 @@
 
 import text from "../../../scenarios/living-line.toml?raw";
 
-import type { Scene, Settings } from "../line/scene";
+import type { Scene } from "../line/scene";
 import { NEVER } from "../line/turned";
 import { claimsOf } from "./claims";
+import { lawsOf, queue } from "./laws";
 import { type Lesson, mbit, ms, of } from "./lesson";
 
 const say = claimsOf("bufferbloat");
 
 const RATE = 10;
 const LONG = 250;
-
-const queue = ({ law, buffer }: Settings): string => `{ ${law} = { limit = "${buffer} ms" } }`;
+/** The share of its window that CUBIC keeps after a loss (RFC 9438, section 4.6). */
+const KEPT = "70 %";
+/** With this buffer and shorter ones nearly every two seconds of the call are good. */
+const CALM = 50;
 
 const scene: Scene = {
   text,
@@ -42,14 +45,9 @@ const scene: Scene = {
       key: "law",
       name: "queue",
       isLive: true,
-      options: [
-        { value: "drop_tail", name: "drop-tail (no law)" },
-        { value: "codel", name: "CoDel" },
-        { value: "docsis_pie", name: "DOCSIS-PIE" },
-        { value: "fq_codel", name: "FQ-CoDel" },
-      ],
+      options: lawsOf("drop_tail", "codel", "docsis_pie", "fq_codel"),
     },
-    { kind: "switch", key: "uploading", name: "somebody uploads photos" },
+    { kind: "switch", key: "uploading", name: "photos are uploaded" },
   ],
   override: (settings) => [
     // Without a pause, so that what is seen does not depend on where in a photo it is.
@@ -98,18 +96,19 @@ export const bufferbloat: Lesson = {
         "This line can send 10 megabits each second (10 Mbit/s), and the call needs a hundredth " +
         "of that. Everybody is fine. Now somebody in the house will upload photos.",
       guess: {
-        question: "What will become of the call?",
+        question: "What will happen to the call?",
         options: ["nothing: it needs so little", "it gets a bit worse", "it breaks"],
         answer: 2,
       },
-      asks: "Let somebody upload photos.",
+      asks: "Switch on “photos are uploaded”.",
+      turns: "uploading",
       isTurned: ({ uploading }) => uploading === true,
       isSeen: (line) => line.waitMs >= 100 && ["poor", "bad"].includes(of(line, "call").word),
       seen: (line) =>
         `The upload has filled the modem's buffer: a packet that comes now waits ` +
         `${ms(line.waitMs)} for its turn. The call's packets wait too, and the call is ` +
         `${of(line, "call").word}.`,
-      hint: "Tick “somebody uploads photos”, and look at the queue for some seconds.",
+      hint: "Tick “photos are uploaded”, and look at the queue for some seconds.",
       forTeacher: {
         answer:
           `It breaks. The upload sends until the buffer is full. Half of all packets then wait ` +
@@ -119,8 +118,8 @@ export const bufferbloat: Lesson = {
           "“The call needs so little rate that it always fits.” It does get its rate. What " +
           "breaks it is the time that its packets wait.",
         next:
-          "Why is the web page slow, although it comes down and the upload goes up? (What asks " +
-          "for its parts goes up, and waits in the same buffer.)",
+          "Why is the web page slow, although it comes down and the upload goes up? (The " +
+          "requests for its parts go up, and wait in the same buffer.)",
         minutes: 3,
       },
     },
@@ -128,14 +127,20 @@ export const bufferbloat: Lesson = {
       title: "A shorter buffer",
       says:
         "The buffer has room for 250 milliseconds (ms) of sending, a quarter of a second. The " +
-        "upload keeps it full, so everybody waits that long.",
+        `upload keeps it well filled: half of all packets wait ${say("wait_250")} or longer.`,
       asks: "Make the buffer shorter until the call is good.",
+      turns: "buffer",
       start: { uploading: true },
-      isTurned: ({ buffer, law }) => Number(buffer) < LONG && law === "drop_tail",
+      isTurned: ({ buffer, law }) => Number(buffer) <= CALM && law === "drop_tail",
+      amiss: ({ buffer, law }) =>
+        law === "drop_tail" && Number(buffer) < LONG
+          ? `With ${buffer} ms the call is good only at times: make the buffer shorter.`
+          : undefined,
       isSeen: (line) => of(line, "call").word === "good" && line.waitMs < 80,
+      heldMs: 4000,
       seen: (line) =>
-        `With room for ${line.settings.buffer} ms, 95 of 100 of the call's packets are there ` +
-        `within ${ms(of(line, "call").delayMs)}, and the call is good. The upload has ` +
+        `With room for ${line.settings.buffer} ms, 95 of 100 of the call's packets arrived ` +
+        `within ${ms(of(line, "call").delayMs)}, and the call was good. The upload had ` +
         `${mbit(of(line, "upload").mbps)}` +
         (of(line, "upload").mbps >= 8 ? ": it never needed the long buffer." : "."),
       hint: "Turn the slider “buffer” far to the left, to 30 ms for example.",
@@ -145,8 +150,7 @@ export const bufferbloat: Lesson = {
           `${say("wait_30")} or less. The upload has ${say("rate_30")}; with 250 ms it had ` +
           `${say("rate_250")}.`,
         wrong:
-          "“A buffer is a reserve, so more of it is better.” A reserve that is always full is " +
-          "only a delay.",
+          "“A longer buffer is always better.” A buffer that is always full only adds delay.",
         next: "Who decided how long the buffer of your modem is? (Its maker or the operator.)",
         minutes: 3,
       },
@@ -162,6 +166,7 @@ export const bufferbloat: Lesson = {
         answer: 2,
       },
       asks: "Make the buffer as short as it goes.",
+      turns: "buffer",
       start: { buffer: 30 },
       isTurned: ({ buffer, law }) => Number(buffer) <= 5 && law === "drop_tail",
       isSeen: (line) => of(line, "upload").mbps < 5,
@@ -183,21 +188,24 @@ export const bufferbloat: Lesson = {
       },
     },
     {
-      title: "The happy middle",
+      title: "Neither too long nor too short",
       says:
-        "Too long breaks the call, too short breaks the upload. Somewhere between, everybody can " +
-        "be content.",
+        "A long buffer breaks the call, a very short one slows the upload down. Between the two " +
+        "there is a range that suits both.",
       asks: "Find a buffer with which call and game are good and the upload has 8 Mbit/s or more.",
+      turns: "buffer",
       start: { buffer: 5 },
       isTurned: ({ buffer, law }) => Number(buffer) > 5 && law === "drop_tail",
       isSeen: (line) =>
         of(line, "call").word === "good" &&
         of(line, "game").word === "good" &&
         of(line, "upload").mbps >= 8,
+      heldMs: 4000,
       seen: (line) =>
-        `With ${line.settings.buffer} ms the upload has ${mbit(of(line, "upload").mbps)}, and ` +
-        `call and game are good. That is about the time that a packet to the server and its ` +
-        `answer need: 40 ms here.`,
+        `With ${line.settings.buffer} ms the upload had ${mbit(of(line, "upload").mbps)}, and ` +
+        "call and game were good. A round trip to this server takes 40 ms. The sender (CUBIC) " +
+        `keeps ${KEPT} of its window after a loss, so a buffer of about half a round trip or ` +
+        "more keeps the line busy.",
       hint: "Try 20 ms and 30 ms, and give the line ten seconds each time.",
       forTeacher: {
         answer:
@@ -212,29 +220,31 @@ export const bufferbloat: Lesson = {
       },
     },
     {
-      title: "A law in place of a size",
+      title: "Active queue management",
       says:
-        "Nobody can know the right size for every day. A modem can keep the long buffer and " +
-        "follow a law: it drops a packet early when packets wait too long, so that senders slow " +
-        "down. This is active queue management (AQM).",
+        "The right size depends on the line and on the servers, and both change. Active queue " +
+        "management (AQM) keeps the long buffer, and drops a packet early when packets wait too " +
+        "long, so that senders slow down.",
       asks: "Leave the buffer at 250 ms, and choose another queue with which the call is good.",
+      turns: "law",
       start: { buffer: LONG },
       isTurned: ({ buffer, law }) => buffer === LONG && law !== "drop_tail",
       isSeen: (line) => of(line, "call").word === "good" && line.waitMs < 80,
+      heldMs: 4000,
       seen: (line) =>
-        "The buffer still has room for 250 ms, but 95 of 100 of the call's packets are there " +
+        "The buffer still has room for 250 ms, but 95 of 100 of the call's packets arrive " +
         `within ${ms(of(line, "call").delayMs)}. The upload has ` +
         `${mbit(of(line, "upload").mbps)}.`,
       hint: "In the list “queue”, choose CoDel, DOCSIS-PIE or FQ-CoDel.",
       forTeacher: {
         answer:
-          `Each of the three laws does. Half of all packets wait ${say("wait_codel")} or less ` +
-          `with CoDel, ${say("wait_docsis_pie")} with DOCSIS-PIE; the upload has ` +
-          `${say("rate_codel")} and ${say("rate_docsis_pie")}.`,
+          `The call is good with each of the three. Half of all packets wait ` +
+          `${say("wait_codel")} or less with CoDel, ${say("wait_docsis_pie")} with DOCSIS-PIE; ` +
+          `the upload has ${say("rate_codel")} and ${say("rate_docsis_pie")}.`,
         wrong:
-          "“Dropping packets is a fault.” The drop is the message: it is how a sender learns " +
+          "“Dropping packets is a fault.” A sender learns from the drop " +
           "that it is too fast. What was dropped is sent again.",
-        next: "Go on with “One queue for all”: is a law always enough?",
+        next: "Go on with “One queue for all”: is AQM in one queue always enough?",
         minutes: 3,
       },
     },

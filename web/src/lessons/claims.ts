@@ -30,11 +30,6 @@ export function claimsOf<Name extends LessonName>(name: Name): (claim: Names<Nam
   return (claim) => claims[claim as string]!.shown;
 }
 
-/** The claims of a lesson's step, from 1 on. */
-export function listClaims(name: LessonName, step: number): Claim[] {
-  return Object.values((content[name] as Content).claims).filter((claim) => claim.step === step);
-}
-
 /** The name of a lesson's own scenario file; nothing where the scenario is a shipped one. */
 export function readScenario(name: LessonName): string | undefined {
   const { scenario } = content[name];
@@ -42,9 +37,19 @@ export function readScenario(name: LessonName): string | undefined {
 }
 
 /** The command that gives a number with the installed headend. */
-export function writeCommand(name: LessonName, claim: Claim): string {
+function writeCommand(name: LessonName, claim: Claim): string {
   const { scenario, set } = content[name] as Content;
   const pairs = Object.entries({ ...set, ...claim.set });
   const words = pairs.map(([path, value]) => ` --set '${path}=${value}'`);
   return `headend run ${readScenario(name) ?? scenario}${words.join("")}`;
+}
+
+/** The commands of a lesson, each once, with the numbers that it gives. */
+export function listCommands(name: LessonName): { command: string; claims: Claim[] }[] {
+  const found = new Map<string, Claim[]>();
+  for (const claim of Object.values((content[name] as Content).claims)) {
+    const command = writeCommand(name, claim);
+    found.set(command, [...(found.get(command) ?? []), claim]);
+  }
+  return [...found].map(([command, claims]) => ({ command, claims }));
 }

@@ -1,4 +1,4 @@
-// What a lesson is: five steps, each of which is done when the line shows what was turned.
+// What a lesson is: five steps, each complete when the line shows what was turned.
 
 import type { FlowReading, Reading, Scene, Settings } from "../line/scene";
 
@@ -18,12 +18,18 @@ export interface Step {
   guess?: Guess;
   /** The one thing to do. */
   asks: string;
+  /** The key of the control to do it with. */
+  turns: string;
   /** What is set when the step begins, where that is not what the step before began with. */
   start?: Settings;
-  /** Whether what is asked for is turned; not so at the start: no step is done by waiting. */
+  /** Whether what is asked for is turned; not so at the start: no step is completed by waiting. */
   isTurned: (settings: Settings) => boolean;
+  /** What is wrong with some settings that come near, if the step has words of its own for it. */
+  amiss?: (settings: Settings) => string | undefined;
   /** Whether the line shows it now. */
   isSeen: (reading: Reading) => boolean;
+  /** How long it must be shown, ms of simulated time; longer where values vary. */
+  heldMs?: number;
   /** What was seen, with the number that the line showed. */
   seen: (reading: Reading) => string;
   hint: string;
@@ -77,6 +83,11 @@ export const LESSON_NAMES = [
 ] as const;
 
 export type LessonName = (typeof LESSON_NAMES)[number];
+
+/** The address of a step's page. */
+export function addressOf(lesson: Lesson, place: number): string {
+  return `#lesson/${lesson.name}/${place + 1}`;
+}
 
 /** The settings with which a step of a lesson begins. */
 export function startOf(lesson: Lesson, place: number): Settings {

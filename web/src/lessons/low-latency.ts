@@ -1,4 +1,4 @@
-// Low Latency DOCSIS: who is in the short queue, who pays, and what guards it.
+// Low Latency DOCSIS: which packets the short queue is for, who waits longer, and queue protection.
 
 import text from "../../../scenarios/low-latency-home.toml?raw";
 
@@ -54,7 +54,7 @@ const scene: Scene = {
       options: [
         { value: "prague", name: "Prague: slows down for marks" },
         { value: "cubic", name: "CUBIC: slows down for losses" },
-        { value: "flood", name: "says Prague, and slows down for nothing" },
+        { value: "flood", name: "marked like Prague, never slows down" },
       ],
     },
     { kind: "switch", key: "protection", name: "queue protection" },
@@ -70,8 +70,9 @@ export const lowLatency: Lesson = {
   minutes: 20,
   audience: "from 16 years, and whoever sets tiers; after “One queue for all”",
   aim:
-    "Pupils can say which packets the short queue of low latency is for, how they are told from " +
-    "others, why a sender in it has to slow down at a mark, and what happens if one does not.",
+    "Pupils can say which packets the short queue of low latency is for, by which fields of " +
+    "the header they are classified, why a sender in it has to slow down at a mark, and " +
+    "what happens if one does not.",
   before:
     "What a queue and an AQM (active queue management) are. A packet's header has two small " +
     "fields that matter here: one says what kind of traffic it is (DSCP), one lets a queue mark " +
@@ -104,15 +105,16 @@ export const lowLatency: Lesson = {
       title: "A second queue",
       says:
         "Photos and a backup fill this line. A game, whose packets must be there within 30 ms, " +
-        "is in the same queue, and the modem's law (AQM) keeps it at about 15 ms. Low latency " +
-        "adds a second, short queue, for the game and for the backup, which slows down when it " +
-        "is told.",
+        `is in the same queue, which the modem's AQM keeps short: half of its packets wait ` +
+        `${say("wait_off")} or less. Low latency adds a second, short queue, for the game and ` +
+        "for the backup, whose sender slows down when packets are marked.",
       guess: {
-        question: "Who will pay for it?",
+        question: "Who will have less rate or wait longer?",
         options: ["nobody", "those in the other queue: photos and pages", "the backup"],
         answer: 1,
       },
       asks: "Switch low latency on.",
+      turns: "separate",
       isTurned: ({ separate, marked, backup }) =>
         separate === true && marked === true && backup === "prague",
       isSeen: (line) => of(line, "game").word === "good" && of(line, "photos").mbps < 7,
@@ -139,6 +141,7 @@ export const lowLatency: Lesson = {
         "carries the number 45 in its header (DSCP 45), which means that it builds no queue. " +
         "Now somebody on the way has erased it.",
       asks: "Let the game's packets be marked again.",
+      turns: "marked",
       start: { separate: true, marked: false },
       isTurned: ({ separate, marked }) => separate === true && marked === true,
       isSeen: (line) => of(line, "game").word === "good",
@@ -169,6 +172,7 @@ export const lowLatency: Lesson = {
         answer: 1,
       },
       asks: "Let the backup be CUBIC.",
+      turns: "backup",
       start: { marked: true },
       isTurned: ({ separate, backup }) => separate === true && backup === "cubic",
       isSeen: (line) => of(line, "photos").mbps >= 6 && of(line, "game").word === "good",
@@ -182,29 +186,30 @@ export const lowLatency: Lesson = {
           `More: ${say("photos_cubic")} in place of ${say("photos_on")}. The classic queue is ` +
           `short again, too: half of its packets wait ${say("wait_cubic")} or less. The game ` +
           `does not notice: ${say("missed_cubic")} come too late.`,
-        wrong: "“The short queue is for whoever pays for it.” It is for whoever keeps it short.",
+        wrong: "“The short queue is for premium traffic.” It is for senders that keep it short.",
         next: "What would an operator say to a customer with Prague, and to one with CUBIC?",
         minutes: 4,
       },
     },
     {
-      title: "A liar",
+      title: "A sender that ignores marks",
       says:
         "Anybody can write into a header. Now the backup says that it slows down at marks, and " +
         "sends 30 Mbit/s whatever happens, on a line of 20. Nobody checks.",
       asks: "Let the backup slow down for nothing.",
+      turns: "backup",
       start: { backup: "prague", protection: false },
       isTurned: ({ separate, backup, protection }) =>
         separate === true && backup === "flood" && protection === false,
       isSeen: (line) => of(line, "game").word === "bad",
       seen: (line) =>
-        `The short queue is full of the liar's packets, and the game is bad: ` +
+        `The short queue is full of the backup's packets, and the game is bad: ` +
         `${percent(of(line, "game").value)} of its packets come too late or are lost.`,
       hint: "In the list “backup”, choose the last one, with queue protection off.",
       forTeacher: {
         answer: `${say("missed_flood")} of the game's packets are late or lost.`,
         wrong:
-          "“The law of the short queue drops the liar's packets.” It marks, and drops at its " +
+          "“The law of the short queue drops the backup's packets.” It marks, and drops at its " +
           "end.",
         next: "How could a modem find out who fills the queue, without trusting the header?",
         minutes: 4,
@@ -215,15 +220,16 @@ export const lowLatency: Lesson = {
       says:
         "Queue protection counts for each flow how much of the waiting it causes. Whoever " +
         "causes too much is sent to the other queue, packet by packet.",
-      asks: "Switch queue protection on, with the liar still there.",
+      asks: "Switch queue protection on, with the backup still ignoring marks.",
+      turns: "protection",
       start: { backup: "flood" },
       isTurned: ({ separate, backup, protection }) =>
         separate === true && backup === "flood" && protection === true,
       isSeen: (line) => of(line, "game").word === "good",
       seen: (line) =>
-        `The game is good, with ${percent(of(line, "game").value)} too late. The liar's packets ` +
-        "wait in the other queue now, with all others, and need up to " +
-        `${ms(of(line, "backup").delayMs)}: no law helps against a sender that does not slow ` +
+        `The game is good, with ${percent(of(line, "game").value)} too late. The backup's ` +
+        "packets wait in the other queue now, with all others, and need up to " +
+        `${ms(of(line, "backup").delayMs)}: no AQM helps against a sender that does not slow ` +
         "down.",
       hint: "Tick “queue protection”.",
       forTeacher: {
@@ -231,8 +237,8 @@ export const lowLatency: Lesson = {
           `The game is good again: ${say("missed_protected")} come too late. The price is paid ` +
           `in the classic queue, where half of the packets wait ${say("wait_protected")} or ` +
           "longer.",
-        wrong: "“Protection blocks the liar.” It only moves it to where it does not harm the game.",
-        next: "Who else in this house is harmed now, and what could be done for them?",
+        wrong: "“Protection blocks the sender.” It moves its packets to the classic queue.",
+        next: "Who else in this house waits longer now, and what could be done for them?",
         minutes: 4,
       },
     },

@@ -2,14 +2,13 @@
 
 import text from "./scenarios/one-queue.toml?raw";
 
-import type { Scene, Settings } from "../line/scene";
+import type { Scene } from "../line/scene";
 import { NEVER } from "../line/turned";
 import { claimsOf } from "./claims";
+import { lawsOf, queue } from "./laws";
 import { type Lesson, mbit, ms, of, percent } from "./lesson";
 
 const say = claimsOf("one-queue");
-
-const queue = ({ law, buffer }: Settings): string => `{ ${law} = { limit = "${buffer} ms" } }`;
 
 const scene: Scene = {
   text,
@@ -30,12 +29,7 @@ const scene: Scene = {
       key: "law",
       name: "queue",
       isLive: true,
-      options: [
-        { value: "drop_tail", name: "drop-tail (no law)" },
-        { value: "codel", name: "CoDel (one queue)" },
-        { value: "pie", name: "PIE (one queue)" },
-        { value: "fq_codel", name: "FQ-CoDel (a queue each)" },
-      ],
+      options: lawsOf("drop_tail", "codel", "pie", "fq_codel"),
     },
     {
       kind: "slider",
@@ -58,7 +52,7 @@ const scene: Scene = {
 export const oneQueue: Lesson = {
   name: "one-queue",
   title: "One queue for all",
-  question: "Why is one queue not enough, however clever it is?",
+  question: "Why is one queue not enough, whichever AQM it has?",
   minutes: 15,
   audience: "from 16 years; after “The buffer that is too long”",
   aim:
@@ -87,12 +81,13 @@ export const oneQueue: Lesson = {
   scene,
   steps: [
     {
-      title: "A law mends it",
+      title: "One upload and AQM",
       says:
         "A game runs beside one upload, and its packets must be there within 30 ms. The buffer " +
         "is long, so they all come too late. A law that drops a packet early makes the upload " +
         "slow down: active queue management (AQM).",
-      asks: "Choose the law CoDel.",
+      asks: "Choose CoDel for the queue.",
+      turns: "law",
       isTurned: ({ law, uploads }) => law === "codel" && uploads === 1,
       isSeen: (line) => of(line, "game").word === "good",
       seen: (line) =>
@@ -119,6 +114,7 @@ export const oneQueue: Lesson = {
         answer: 1,
       },
       asks: "Let there be 20 uploads.",
+      turns: "uploads",
       start: { law: "codel" },
       isTurned: ({ law, uploads }) => law === "codel" && Number(uploads) >= 20,
       isSeen: (line) =>
@@ -142,9 +138,10 @@ export const oneQueue: Lesson = {
     {
       title: "A short buffer instead",
       says:
-        "Then away with the law. In a queue without one, packets wait at most as long as the " +
+        "Next the queue has no AQM. In it, packets wait at most as long as the " +
         "buffer is.",
-      asks: "With 20 uploads and drop-tail, shorten the buffer until the game is good.",
+      asks: "With 20 uploads and no AQM, shorten the buffer until the game is good.",
+      turns: "buffer",
       start: { law: "drop_tail", uploads: 20 },
       isTurned: ({ law, uploads, buffer }) =>
         law === "drop_tail" && Number(uploads) >= 20 && Number(buffer) <= 30,
@@ -174,6 +171,7 @@ export const oneQueue: Lesson = {
         answer: 1,
       },
       asks: "Let there be one upload, with the buffer still at 10 ms.",
+      turns: "uploads",
       start: { buffer: 10 },
       isTurned: ({ law, uploads, buffer }) =>
         law === "drop_tail" && uploads === 1 && buffer === 10,
@@ -197,6 +195,7 @@ export const oneQueue: Lesson = {
         "Flow queuing gives each conversation a queue of its own, and sends from them in turn. " +
         "FQ-CoDel also has its law in each of these queues.",
       asks: "With 20 uploads and the long buffer, choose FQ-CoDel.",
+      turns: "law",
       start: { law: "codel", buffer: 250, uploads: 20 },
       isTurned: ({ law, uploads }) => law === "fq_codel" && Number(uploads) >= 20,
       isSeen: (line) => of(line, "game").word === "good" && of(line, "game").lost < 0.01,
@@ -209,7 +208,7 @@ export const oneQueue: Lesson = {
         answer:
           `${say("missed_fq_20")} of the game's packets are late or lost, and 95 of 100 are ` +
           `there within ${say("delay_fq_20")}. The line is used to ${say("used_fq_20")}, and ` +
-          `with CoDel alone it was ${say("used_codel_20")}: the uploads pay nothing.`,
+          `with CoDel alone it was ${say("used_codel_20")}: the uploads lose no rate.`,
         wrong: "“The game has priority.” It has its turn, and needs less than its turn.",
         next:
           "What if the game itself sent more than its share? (Then its own queue would grow, and " +

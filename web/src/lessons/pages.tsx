@@ -19,5 +19,5 @@ export function findPage(hash: string): VNode | undefined {
   if (kind === "lessons" || !lesson) return <Lessons />;
   if (kind === "sheet") return <Sheet lesson={lesson} />;
   const step = Math.min(Math.max(Math.trunc(Number(place)) || 1, 1), lesson.steps.length);
-  return <Lesson key={hash} lesson={lesson} first={step - 1} />;
+  return <Lesson key={hash} lesson={lesson} place={step - 1} />;
 }

@@ -10,18 +10,15 @@ import { type Lesson, ms, of } from "./lesson";
 
 const say = claimsOf("request-and-grant");
 
-/** Values of `upstream.scheduling`. */
-const SCHEDULING: Readonly<Record<string, string>> = {
-  best_effort: '"best_effort"',
-  pgs: '"pgs"',
-};
+/** How long a signal travels along a kilometre of cable, ms. */
+const KM_MS = 0.005;
 
 function override(settings: Settings): Overrides {
   const line = "link.cable.docsis";
   const pairs: [string, string][] = [
     [`${line}.plant.map_interval`, `${settings.map} ms`],
     [`${line}.plant.distance_km`, `${settings.distance}`],
-    [`${line}.upstream.scheduling`, SCHEDULING[String(settings.scheduling)]!],
+    [`${line}.upstream.scheduling`, `"${settings.scheduling}"`],
     ["flow.upload.start", settings.uploading ? "2 s" : NEVER],
   ];
   if (settings.neighbours) {
@@ -55,7 +52,7 @@ const scene: Scene = {
       values: [0, 1000, 2000, 4000, 6000],
       unit: "a second",
     },
-    { kind: "switch", key: "uploading", name: "somebody uploads photos" },
+    { kind: "switch", key: "uploading", name: "photos are uploaded" },
     {
       kind: "choice",
       key: "scheduling",
@@ -69,7 +66,7 @@ const scene: Scene = {
   ],
   override,
   live: ({ scheduling }) => ({
-    up: { service_flow: '"up"', scheduling: SCHEDULING[String(scheduling)]! },
+    up: { service_flow: '"up"', scheduling: `"${scheduling}"` },
   }),
   fromMs: 8000,
 };
@@ -104,9 +101,9 @@ export const requestAndGrant: Lesson = {
     {
       title: "Nobody else sends",
       says:
-        "One call is on this line, and nothing else. Its number is the way over the cable " +
-        "alone: 95 of 100 packets need no longer. A modem may not simply send: it sends a " +
-        "request, waits for the timetable (the MAP) in which its grant stands, and sends then.",
+        "One call is on this line, and nothing else. Its number is the delay over the " +
+        "cable alone, which 95 of 100 packets of the latest two seconds stay below. A modem " +
+        "sends a request, waits for the timetable (the MAP) that holds its grant, and sends then.",
       guess: {
         question:
           "The line is empty. How long does a packet need, from the modem to the other end?",
@@ -116,17 +113,20 @@ export const requestAndGrant: Lesson = {
       asks:
         "Look at requests and grants, in slow motion if you like. Then let a MAP come each 10 " +
         "ms.",
+      turns: "map",
       isTurned: ({ map }) => Number(map) >= 10,
-      isSeen: (line) => of(line, "call").delayMs >= 15,
+      isSeen: (line) => of(line, "call").delayMs >= 12,
       seen: (line) =>
-        `With a MAP each 2 ms it was about 7 ms, and now it is ${ms(of(line, "call").delayMs)}. ` +
-        `There is no queue: the packet waits for its turn to ask, and then for the timetable.`,
+        `With a MAP each 2 ms it was ${say("idle")}, and now it is ` +
+        `${ms(of(line, "call").delayMs)}. There is no queue: the packet waits for a slot for ` +
+        "its request, and then for the MAP.",
       hint: "Turn the slider “a MAP each” to its right end, with the time at real time.",
       forTeacher: {
         answer:
-          `95 of 100 packets need ${say("idle")} or less, half of them ${say("idle_half")} or ` +
-          `less. With a MAP each 10 ms it is ${say("map_10")}, with one each millisecond ` +
-          `${say("map_1")}.`,
+          `95 of 100 packets (the 95th percentile) need ${say("idle")} or less, half of them ` +
+          `(the median) ${say("idle_half")} or less. With a MAP each 10 ms the 95th percentile ` +
+          `is ${say("map_10")}, with one each millisecond ${say("map_1")}. The lab shows that of ` +
+          `the latest two seconds: ${say("map_10_least")} to ${say("map_10_most")} with 10 ms.`,
         wrong:
           "“An idle line has no delay.” It has no queue. Request, MAP and grant come before each " +
           "packet of a modem that has been silent.",
@@ -137,7 +137,8 @@ export const requestAndGrant: Lesson = {
     {
       title: "Far from the CMTS",
       says:
-        "A signal needs 0.8 ms for 160 km of cable. Next the CMTS (the operator's end of the " +
+        `A signal needs ${(160 * KM_MS).toFixed(1)} ms for 160 km of cable. Next the CMTS ` +
+        "(the operator's end of the " +
         "cable) is that far away.",
       guess: {
         question: "How much longer will a packet need?",
@@ -145,6 +146,7 @@ export const requestAndGrant: Lesson = {
         answer: 1,
       },
       asks: "Put the CMTS 160 km away.",
+      turns: "distance",
       isTurned: ({ distance, map }) => Number(distance) >= 160 && map === 2,
       isSeen: (line) => of(line, "call").delayMs >= 8,
       seen: (line) =>
@@ -153,20 +155,23 @@ export const requestAndGrant: Lesson = {
       hint: "Turn the slider “distance to the CMTS” to its right end.",
       forTeacher: {
         answer:
-          `About 2 ms: half of the packets need ${say("far_half")} or less in place of ` +
-          `${say("idle_half")}. Three ways of 0.76 ms (152 km more at 5 µs each) are 2.3 ms.`,
+          `About 2 ms: the median (not the 95th percentile of the lab) goes from ` +
+          `${say("idle_half")} to ${say("far_half")}. Three ways of 0.76 ms (152 km more ` +
+          "at 5 µs each) are 2.3 ms.",
         wrong: "“Distance counts once.” It counts for each message that has to go before.",
         next: "Why is the second of the three not upstream?",
         minutes: 3,
       },
     },
     {
-      title: "Neighbours ask too",
+      title: "Neighbours send requests too",
       says:
         "Requests have slots of their own in the timetable, and any modem may use them. If two " +
         "modems use the same slot, both requests are lost (a collision), and each of them tries " +
         "again after a random time.",
-      asks: "Let the neighbours ask more often, until the call needs more than 20 ms.",
+      asks:
+        "Let the neighbours send more requests, until the call's number is more than 20 ms.",
+      turns: "neighbours",
       isTurned: ({ neighbours, uploading }) => Number(neighbours) > 0 && uploading === false,
       isSeen: (line) => of(line, "call").delayMs >= 20,
       seen: (line) =>
@@ -176,9 +181,12 @@ export const requestAndGrant: Lesson = {
       hint: "Turn “requests of neighbours” to 4000 or 6000, and wait some seconds.",
       forTeacher: {
         answer:
-          `With 4000 requests a second 95 of 100 packets need ${say("busy_4000")} or less, with ` +
-          `6000 ${say("busy_6000")}. Half of them still need only ${say("busy_4000_half")} with ` +
-          "4000: most requests get through at once, but whoever collides waits long, since the " +
+          `With 4000 requests a second the 95th percentile is ${say("busy_4000")}, with 6000 ` +
+          `${say("busy_6000")}. The lab shows that of the latest two seconds, which varies: from ` +
+          `${say("busy_4000_least")} to ${say("busy_4000_most")}, and from ` +
+          `${say("busy_6000_least")} to ${say("busy_6000_most")}. The median with 4000 is only ` +
+          `${say("busy_4000_half")}: most requests get through at once, but a modem whose ` +
+          "request collides waits long, since the " +
           "time that a modem may wait doubles with each collision.",
         wrong:
           "“The channel is full.” Of its data slots only 30 % are used. The slots for requests " +
@@ -190,28 +198,31 @@ export const requestAndGrant: Lesson = {
     {
       title: "Start an upload",
       says:
-        "There are 6000 requests of neighbours in each second, and the call suffers. Now " +
-        "somebody in this house begins an upload, through the same modem.",
+        "There are 6000 requests of neighbours in each second. The slowest packets of the call " +
+        "are those whose request collided, some of them several times. Now photos are uploaded " +
+        "through the same modem.",
       guess: {
         question: "What does the upload do to the slowest packets of the call?",
         options: ["it makes them later", "it makes them earlier", "nothing"],
         answer: 1,
       },
-      asks: "Let somebody upload photos.",
+      asks: "Switch on “photos are uploaded”.",
+      turns: "uploading",
       start: { neighbours: 6000 },
       isTurned: ({ neighbours, uploading }) => Number(neighbours) >= 6000 && uploading === true,
       isSeen: (line) => of(line, "call").delayMs < 40,
       seen: (line) =>
         `It is ${ms(of(line, "call").delayMs)}. A modem that sends all the time writes its next ` +
         "request on the data (piggyback), where nobody can collide with it. The call now waits " +
-        "in a short queue, and no longer for luck.",
-      hint: "Tick “somebody uploads photos”, and wait until the upload is under way.",
+        "in a short queue, and no longer for a request without collision.",
+      hint: "Tick “photos are uploaded”, and wait until the upload is under way.",
       forTeacher: {
         answer:
           `Earlier: 95 of 100 packets need ${say("piggyback")} or less, in place of ` +
           `${say("busy_6000")}. The buffer of this modem is short (30 ms). With a long one the ` +
           `upload would break the call in another way.`,
-        wrong: "“More traffic always means more delay.” Not where asking is what takes the time.",
+        wrong:
+          "“More traffic always means more delay.” Not where the request is what takes the time.",
         next: "What would you do for calls in a street in which all modems are nearly idle?",
         minutes: 4,
       },
@@ -219,16 +230,17 @@ export const requestAndGrant: Lesson = {
     {
       title: "Grants without requests",
       says:
-        "The CMTS may also grant before it is asked, as long as somebody sends: a proactive " +
+        "The CMTS may also grant without a request, as long as the modem sends: a proactive " +
         "grant. It costs time on the cable that nobody may need.",
-      asks: "Let the grants come in advance, with the neighbours still asking.",
+      asks: "Let the grants come in advance, with 6000 requests of neighbours as before.",
+      turns: "scheduling",
       start: { uploading: false },
       isTurned: ({ neighbours, scheduling }) =>
         Number(neighbours) >= 6000 && scheduling === "pgs",
       isSeen: (line) => of(line, "call").delayMs < 5,
       seen: (line) =>
-        `It is ${ms(of(line, "call").delayMs)}, less than on the idle line. Nothing is asked, so ` +
-        `nothing collides: a packet only waits for the next grant.`,
+        `It is ${ms(of(line, "call").delayMs)}, less than on the idle line. No request is sent, ` +
+        `so nothing collides: a packet only waits for the next grant.`,
       hint: "In the list “grants”, choose “in advance (proactive)”.",
       forTeacher: {
         answer:

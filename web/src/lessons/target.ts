@@ -5,6 +5,7 @@ import text from "./scenarios/one-queue.toml?raw";
 import type { Scene, Settings } from "../line/scene";
 import { NEVER } from "../line/turned";
 import { claimsOf } from "./claims";
+import { lawsOf } from "./laws";
 import { type Lesson, mbit, ms, of } from "./lesson";
 
 const say = claimsOf("target");
@@ -41,11 +42,7 @@ const scene: Scene = {
       key: "law",
       name: "law",
       isLive: true,
-      options: [
-        { value: "docsis_pie", name: "DOCSIS-PIE" },
-        { value: "pie", name: "PIE" },
-        { value: "codel", name: "CoDel" },
-      ],
+      options: lawsOf("docsis_pie", "pie", "codel"),
     },
   ],
   override: (settings) => [
@@ -100,6 +97,7 @@ export const target: Lesson = {
         answer: 1,
       },
       asks: "Set the target to 50 ms.",
+      turns: "target",
       isTurned: ({ law, target: aim }) => law === "docsis_pie" && Number(aim) >= 50,
       isSeen: (line) => of(line, "game").delayMs >= 55,
       seen: (line) =>
@@ -127,6 +125,7 @@ export const target: Lesson = {
         answer: 1,
       },
       asks: "Set PIE's target to 1 ms.",
+      turns: "target",
       start: { law: "pie", target: 15 },
       isTurned: ({ law, target: aim }) => law === "pie" && Number(aim) <= 1,
       isSeen: (line) => of(line, "upload").mbps < 6.5,
@@ -150,6 +149,7 @@ export const target: Lesson = {
         "CoDel has a target too. But it drops only when all packets of a tenth of a second have " +
         "waited longer than that.",
       asks: "Leave the target at 1 ms, and choose CoDel.",
+      turns: "law",
       start: { target: 1 },
       isTurned: ({ law, target: aim }) => law === "codel" && aim === 1,
       isSeen: (line) => of(line, "upload").mbps >= 8,
@@ -171,6 +171,7 @@ export const target: Lesson = {
       says:
         "Back to the modem's own law, DOCSIS-PIE, with a target of 20 ms. The game is not good.",
       asks: "Lower the target until 95 of 100 of the game's packets are there within 33 ms.",
+      turns: "target",
       start: { law: "docsis_pie", target: 20 },
       isTurned: ({ law, target: aim }) => law === "docsis_pie" && Number(aim) < 20,
       isSeen: (line) => of(line, "game").delayMs < 33,
@@ -195,6 +196,7 @@ export const target: Lesson = {
       asks:
         "Find a target for PIE with which the upload has 8.5 Mbit/s or more, and the game's " +
         "packets need less than 42 ms.",
+      turns: "target",
       start: { law: "pie", target: 1 },
       isTurned: ({ law, target: aim }) => law === "pie" && Number(aim) > 1,
       isSeen: (line) => of(line, "upload").mbps >= 8.5 && of(line, "game").delayMs < 42,

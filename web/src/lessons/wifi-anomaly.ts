@@ -5,6 +5,7 @@ import text from "../../../scenarios/wifi-home.toml?raw";
 import type { Scene, Settings } from "../line/scene";
 import { NEVER } from "../line/turned";
 import { claimsOf } from "./claims";
+import { lawsOf } from "./laws";
 import { type Lesson, mbit, ms, of } from "./lesson";
 
 const say = claimsOf("wifi-anomaly");
@@ -48,11 +49,7 @@ const scene: Scene = {
       kind: "choice",
       key: "law",
       name: "queue of the access point",
-      options: [
-        { value: "drop_tail", name: "one queue, drop-tail" },
-        { value: "codel", name: "one queue with CoDel" },
-        { value: "fq_codel", name: "FQ-CoDel: a queue for each" },
-      ],
+      options: lawsOf("drop_tail", "codel", "fq_codel"),
     },
   ],
   override: ({ printing, printer, laptop, law }) => [
@@ -110,10 +107,12 @@ export const wifiAnomaly: Lesson = {
         answer: 2,
       },
       asks: "Let the laptop print.",
+      turns: "printing",
       isTurned: ({ printing, printer }) => printing === true && printer === "1",
       isSeen: (line) => of(line, "download").mbps < 1.2,
       seen: (line) =>
-        `The download has ${mbit(of(line, "download").mbps)} of more than 4, and the print job ` +
+        `The download has ${mbit(of(line, "download").mbps)} in place of ` +
+        `${say("download_alone")}, and the print job ` +
         `${mbit(of(line, "print").mbps)} itself. Nearly all of the time goes into the printer's ` +
         "slow turns.",
       hint: "Tick “the laptop prints”, and wait for ten seconds.",
@@ -141,6 +140,7 @@ export const wifiAnomaly: Lesson = {
         answer: 1,
       },
       asks: "Put the printer where it hears 11 Mbit/s.",
+      turns: "printer",
       start: { printing: true },
       isTurned: ({ printing, printer, law }) =>
         printing === true && printer === "11" && law === "drop_tail",
@@ -166,7 +166,8 @@ export const wifiAnomaly: Lesson = {
       says:
         "The printer is far away again. This time it stays there, and the access point gets a " +
         "queue for each conversation (FQ-CoDel), from which it sends in turn.",
-      asks: "Give the access point a queue for each.",
+      asks: "Choose FQ-CoDel for the queue of the access point.",
+      turns: "law",
       start: { printer: "1" },
       isTurned: ({ printing, printer, law }) =>
         printing === true && printer === "1" && law === "fq_codel",
@@ -181,7 +182,7 @@ export const wifiAnomaly: Lesson = {
           `Half of the call's packets need ${say("call_fq")} or less in place of ` +
           `${say("call_1")}. The download has ${say("download_fq_1")}, which is not much more ` +
           `than with one queue (${say("download_1")}).`,
-        wrong: "“The queue has mended the Wi-Fi.” It has mended the call.",
+        wrong: "“Another queue makes the Wi-Fi fast.” It shortens the delay of the call only.",
         next: "Which of the two remedies would you choose first, the place or the queue?",
         minutes: 3,
       },
@@ -197,6 +198,7 @@ export const wifiAnomaly: Lesson = {
         answer: 2,
       },
       asks: "Put the printer where it hears 11 Mbit/s again.",
+      turns: "printer",
       start: { law: "fq_codel" },
       isTurned: ({ printing, printer, law }) =>
         printing === true && printer === "11" && law === "fq_codel",
@@ -225,6 +227,7 @@ export const wifiAnomaly: Lesson = {
         answer: 1,
       },
       asks: "Take the laptop where it hears 1 Mbit/s.",
+      turns: "laptop",
       start: { printer: "11" },
       isTurned: ({ printing, printer, laptop, law }) =>
         printing === true && printer === "11" && laptop === "1" && law === "fq_codel",

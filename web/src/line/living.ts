@@ -16,7 +16,7 @@ export const LAWS = [
 ] as const;
 
 /** The queue of some settings, as TOML. */
-function queue(settings: Settings): string {
+export function queue(settings: Settings): string {
   return `{ ${settings.law} = { limit = "${settings.buffer} ms" } }`;
 }
 
