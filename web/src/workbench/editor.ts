@@ -129,6 +129,7 @@ function locate(view: EditorView, refusal: Refusal): Diagnostic[] {
 function complete(context: CompletionContext, schema?: Schema): CompletionResult | null {
   if (!schema) return null;
   const place = findPlace(context.state.doc.toString(), context.pos);
+  if (!place) return null;
   const choices =
     place.kind === "value" ? schema.listValues(place.path) : schema.listKeys(place.path);
   if (!choices.length || (!context.explicit && !place.word && place.kind === "header")) return null;
