@@ -1,6 +1,6 @@
 // Numbers with units, as reports write them: three digits, in the unit that suits.
 
-import shared from "../generated.json";
+import shared from "./generated.json";
 
 export type Kind = "time" | "rate" | "size" | "ratio" | "number";
 

@@ -3,7 +3,7 @@
 import { findGroups } from "./groups";
 import { rank } from "./answer";
 import type { Fate } from "./judge";
-import { keepUnits, write } from "./quantity";
+import { keepUnits, write } from "../quantity";
 
 /** A symbol for each grade, for those who see no colour. */
 const SYMBOLS = ["✓", "≈", "▲", "✕"];

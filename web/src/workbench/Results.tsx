@@ -7,7 +7,7 @@ import { save, writeCsv } from "./download";
 import { Figures } from "./Figures";
 import { judgeFlows } from "./judge";
 import { Matrix } from "./Matrix";
-import { keepUnits, writeNumber } from "./quantity";
+import { keepUnits, writeNumber } from "../quantity";
 import { count, type Outcome, texts } from "./tables";
 
 /** What the settings are called. */

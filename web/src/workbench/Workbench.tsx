@@ -30,7 +30,10 @@ function useRun(client: Client) {
     setFault(null);
     try {
       const outcomes = await runner.run(text, settings, seed, setProgress);
-      if (isAlive.current) setResults({ outcomes, of });
+      // A second click comes while the first one's run is under way.
+      if (!outcomes) return;
+      // A run that is stopped before it began has no results.
+      if (isAlive.current && outcomes.length) setResults({ outcomes, of });
     } catch (error) {
       setFault(explainFault(error));
     }

@@ -2,7 +2,7 @@
 
 import shared from "../generated.json";
 import type { Fate } from "./judge";
-import { write } from "./quantity";
+import { write } from "../quantity";
 import { listRows, type Outcome } from "./tables";
 
 /** A queue in which the longest twentieth of waits is shorter is not worth blaming, ns. */

@@ -4,7 +4,7 @@
 
 import shared from "../generated.json";
 import { nameGroup } from "./groups";
-import { type Kind, write, writeKey } from "./quantity";
+import { type Kind, write, writeKey } from "../quantity";
 import { listRows, type Outcome, type Row, texts } from "./tables";
 
 export interface Fate {

@@ -2,7 +2,7 @@
 
 import type { Checked } from "../engine/bench_messages";
 import type { Refusal } from "../engine/messages";
-import { write } from "./quantity";
+import { write } from "../quantity";
 
 /** The most memory that a run may take, bytes. */
 const MOST = 1e9;
