@@ -1,5 +1,6 @@
 // The people on a line: a face, a word and one number each.
 
+import { NOTHING } from "../quantity";
 import { colour } from "./draw/canvas";
 import { Face } from "./Face";
 import { grades, write } from "./marks";
@@ -26,7 +27,7 @@ export function People({ people, flows, reading }: Props) {
               {person.name}
             </span>
             <strong>{word || (isKnown ? "" : "not yet")}</strong>
-            <span class="number">{isKnown ? write(person.measure, own.value) : "–"}</span>
+            <span class="number">{isKnown ? write(person.measure, own.value) : NOTHING}</span>
           </li>
         );
       })}

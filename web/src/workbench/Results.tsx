@@ -64,7 +64,8 @@ function Answer(props: { outcome: Outcome; label: string; sentences: string[] })
     <>
       {!outcome.isOver && (
         <p class="partial" role="status">
-          {label && `${label}: `}stopped at {describeStop(outcome)}. What follows is of that part.
+          {label && `${label}: `}stopped at {describeStop(outcome)}. All numbers are of the time
+          before.
         </p>
       )}
       <p class="answer">

@@ -86,6 +86,7 @@ export function Workbench({ data }: { data: string }) {
         onCompared={(own) => change({ isCompared: own })}
         fault={second.fault}
         verdict={other}
+        overrides={second.overrides}
       />
       <RunBar
         isReady={isReady}

@@ -37,7 +37,7 @@ const COLOURS = HighlightStyle.define([
 ]);
 
 const LOOK = EditorView.theme({
-  "&": { color: "var(--text)", backgroundColor: "var(--page)", fontSize: "0.85rem" },
+  "&": { color: "var(--text)", backgroundColor: "var(--page)", fontSize: "var(--code-size)" },
   "&.cm-focused": { outline: "3px solid var(--focus)", outlineOffset: "1px" },
   ".cm-content": { caretColor: "var(--text)", fontFamily: "var(--mono)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },

@@ -13,7 +13,7 @@ export interface Place {
 }
 
 /** Longer lines and deeper inline tables have no completion, and open no table. */
-const LONGEST_LINE = 2000;
+export const LONGEST_LINE = 2000;
 const DEEPEST = 16;
 
 /** Finds the place at a position of a text; null where the line is too long or nests too deep. */
@@ -66,7 +66,7 @@ export function readHeader(line: string): string | null {
   return /^[ \t]*\[{1,2}([^[\]]*)\]/.exec(line)?.[1] ?? null;
 }
 
-export function splitKey(key: string): string[] {
+function splitKey(key: string): string[] {
   return key.split(".").map((name) => name.trim().replace(/^"(.*)"$/, "$1"));
 }
 
