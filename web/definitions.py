@@ -58,30 +58,28 @@ ROLES = {
     "tail": ("key", "share", "delay_ms", "low_ms", "high_ms", "series", "slot", "place"),
 }
 
-#: Where the rows of each chart come from: a table, the columns that tell lines apart, the column of
-#: the values, that of the worst of each interval, and the factor to the unit of the axis.
+#: Where the rows of each chart come from: a table, the column of the values, that of the worst of
+#: each interval, and the factor to the unit of the axis.
 SOURCES: dict[str, list[dict[str, Any]]] = {
     "queue": [
-        {"table": "queue_series", "key": ["queue"], "value": mean, "top": top, "factor": factor}
+        {"table": "queue_series", "value": mean, "top": top, "factor": factor}
         for _, mean, top, factor in over_time.TOPS
     ],
-    "delay": [{"table": "histograms", "kind": "flow", "key": ["name", "direction"]}],
+    "delay": [{"table": "histograms", "kind": "flow"}],
     "rates": [
         {
             "table": "flow_series",
-            "key": ["flow", "direction"],
             "value": f"{measure}_bps",
             "factor": 1e-6,
         }
         for measure in ("throughput", "goodput")
     ],
     "line-rate": [
-        {"table": "queue_series", "key": ["queue"], "value": "rate_bps", "factor": 1e-6},
+        {"table": "queue_series", "value": "rate_bps", "factor": 1e-6},
     ],
     "cwnd": [
         {
             "table": "connection_series",
-            "key": ["flow", "connection"],
             "value": "cwnd_bytes",
             "factor": 1 / 1024,
         }

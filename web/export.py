@@ -1,6 +1,6 @@
 """Writes what the lab shares with pages (src/generated.json).
 
-That is: colours, the marks of grades, and what the workbench needs besides (workbench.py). With
+That is: colours, and the marks of grades with what else the workbench needs (workbench.py). With
 them stands the SHA-256 of all that the page is made of, which the page names in its head.
 ``--check PAGE`` writes nothing, and ends with 1 where a page was made of other sources.
 """
@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from sources import hash_sources, read_hash
-from workbench import describe_mark, list_for_workbench
+from workbench import list_for_workbench
 
-from headend.analysis.grading import DELAY, LOSS, MARKS_OF_MEASURES
 from headend.figures.theme import PALETTE
 
 TARGET = Path(__file__).parent / "src/generated.json"
@@ -23,12 +22,7 @@ TARGET = Path(__file__).parent / "src/generated.json"
 
 def list_shared() -> dict[str, Any]:
     """List what is shared."""
-    marks = MARKS_OF_MEASURES | {"delay": DELAY, "loss": LOSS}
-    return {
-        "palette": PALETTE,
-        "marks": {name: describe_mark(mark) for name, mark in marks.items()},
-        **list_for_workbench(),
-    }
+    return {"palette": PALETTE, **list_for_workbench()}
 
 
 def main() -> None:

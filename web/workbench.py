@@ -10,7 +10,7 @@ from definitions import define_figures, describe_rules, run_sample
 
 from headend.analysis import grading
 from headend.analysis.grading import Mark, list_marks
-from headend.engine.description import describe, list_discards
+from headend.engine.description import describe
 from headend.figures.figure import MOST_SERIES
 from headend.figures.selection import RANKS, REQUESTS
 from headend.figures.theme import DASHES, QUEUE_TONES, QUEUES, configure
@@ -31,7 +31,7 @@ def list_for_workbench() -> dict[str, Any]:
 
 
 def describe_grading() -> dict[str, Any]:
-    """Give the marks of each application, the words of grades, and the bounds of the last one."""
+    """Give the words of grades, the marks of each application and measure, and what is unusable."""
     names = [application.name for application in describe().applications.values()]
     return {
         "words": [str(grade) for grade in grading.ORDER[1:]],
@@ -41,10 +41,15 @@ def describe_grading() -> dict[str, Any]:
         "marks": {
             name: [describe_mark(mark) for mark in _name_input(list_marks(name))] for name in names
         },
+        "measures": {name: describe_mark(mark) for name, mark in _list_measures().items()},
         "picture": describe_mark(grading.PICTURE),
         "wait": describe_mark(grading.PAGES),
-        "thinned": list_discards("thinning"),
     }
+
+
+def _list_measures() -> dict[str, Mark]:
+    """List the marks by what they are of: a measure, or a flow's delay and loss."""
+    return {**grading.MARKS_OF_MEASURES, "delay": grading.DELAY, "loss": grading.LOSS}
 
 
 def _name_input(marks: Sequence[Mark]) -> list[Mark]:

@@ -7,7 +7,10 @@ import type { Refusal } from "./messages";
 
 type Send = (reply: BenchReply, moved?: Transferable[]) => void;
 
-/** What a slice of a run takes, ms: so often its progress is said, and a stop is heard. */
+/**
+ * A run is simulated in slices of about this much real time, ms. After each slice the page learns
+ * the progress, and a stop takes effect.
+ */
 const SLICE_MS = 80;
 
 const KINDS: ReadonlySet<string> = new Set(["check", "schema", "simulate", "stop"]);

@@ -19,11 +19,8 @@ export interface Checked {
   description: string;
   duration_ns: number;
   warmup_ns: number;
-  seed: number;
   /** Names with their applications. */
   flows: [name: string, application: string][];
-  queues: string[];
-  bottleneck: string | null;
   warnings: string[];
   /** The most that a run takes. */
   bytes: number;
@@ -36,6 +33,12 @@ export type BenchRequest =
   | { kind: "schema"; id: number }
   | { kind: "simulate"; id: number; text: string; overrides: Overrides; seed: number | null }
   | { kind: "stop"; id: number };
+
+/** What the worker says, without a question, when its engine cannot go on. */
+export interface Broken {
+  kind: "broken";
+  message: string;
+}
 
 export type BenchReply =
   | { kind: "checked"; id: number; checked: Checked }

@@ -20,7 +20,11 @@ export function People({ scene, flows, reading }: Props) {
         const word = own?.word ?? "";
         const isGraded = grades(person.measure);
         return (
-          <li class={isGraded ? word && `grade-${word}` : "plain"} data-flow={person.flow} data-value={own?.value}>
+          <li
+            class={isGraded ? word && `grade-${word}` : "plain"}
+            data-flow={person.flow}
+            data-value={own?.value}
+          >
             {isGraded && <Face word={word} />}
             <span class="name">
               <i style={{ background: tone(scene, flows, person.flow) }} /> {person.name}

@@ -1,22 +1,7 @@
 // How numbers of people are graded and written: by the marks that pages have.
 
-import shared from "../generated.json";
-
-interface Mark {
-  bounds: readonly number[];
-  kind: string;
-  about: string;
-  before: string;
-  after: string;
-}
-
-const MARKS: Readonly<Record<string, Mark>> = shared.marks;
-
-const WORDS = ["good", "fair", "poor", "bad"] as const;
-
-function markOf(measure: string): Mark | undefined {
-  return MARKS[measure.replace(/_down$/, "")];
-}
+import { grade as gradeBy, kindOf, markOf, WORDS } from "../grading";
+import { writeShort } from "../quantity";
 
 /** Whether a measure is graded. */
 export function grades(measure: string): boolean {
@@ -26,32 +11,18 @@ export function grades(measure: string): boolean {
 /** The word for a value in its base unit; "" where its measure has none. */
 export function grade(measure: string, value: number): string {
   const mark = markOf(measure);
-  if (!mark || Number.isNaN(value)) return "";
-  const [best, , worst] = mark.bounds as [number, number, number];
-  const sign = best > worst ? -1 : 1;
-  return WORDS[mark.bounds.filter((bound) => sign * value > sign * bound).length]!;
+  return !mark || Number.isNaN(value) ? "" : WORDS[gradeBy(mark, value)]!;
 }
 
 /** The worse of two words. */
 export function worse(one: string, other: string): string {
-  const place = (word: string): number => WORDS.indexOf(word as (typeof WORDS)[number]);
-  return place(one) > place(other) ? one : other;
+  return WORDS.indexOf(one) > WORDS.indexOf(other) ? one : other;
 }
 
-function writeTime(ns: number): string {
-  const ms = ns / 1e6;
-  return ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(1)} s`;
-}
-
-/** A value in its base unit with unit and words. */
+/** A value with unit and words: a rate in Mbit/s, all else in its base unit. */
 export function write(measure: string, value: number): string {
-  if (measure === "rate") return `${value.toFixed(value < 10 ? 1 : 0)} Mbit/s`;
+  if (measure === "rate") return writeShort(value * 1e6, "rate");
   const mark = markOf(measure);
-  const number =
-    mark?.kind === "time"
-      ? writeTime(value)
-      : mark?.kind === "ratio"
-        ? `${(value * 100).toFixed(0)} %`
-        : value.toFixed(1);
+  const number = writeShort(value, mark ? kindOf(mark) : "number");
   return [mark?.before, number, mark?.after].filter(Boolean).join(" ");
 }

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 
 import { save } from "./download";
 import type { Json } from "./figures/definition";
-import { drawFile, show } from "./figures/vega";
+import { drawFile, type Look, show } from "./figures/vega";
 
 interface Props {
   /** For a file's name. */
@@ -17,6 +17,9 @@ interface Props {
 }
 
 const DARK = matchMedia("(prefers-color-scheme: dark)");
+
+/** The same width as in workbench.css. */
+const LARGE = matchMedia("(min-width: 1100px)");
 
 /** The width of a picture in a file. */
 const FILE_WIDTH = 720;
@@ -41,7 +44,7 @@ export function Chart({ name, title, label, specification }: Props) {
       view.finalize();
       place.current?.replaceChildren();
     };
-  }, [specification, look.width, look.isDark]);
+  }, [specification, look.width, look.isDark, look.isLarge]);
 
   return (
     <figure class="chart-frame">
@@ -72,10 +75,22 @@ export function Chart({ name, title, label, specification }: Props) {
   );
 }
 
-/** The width of an element once it is near the screen, and whether colours are dark. */
-function useLook(place: { current: HTMLDivElement | null }): { width: number; isDark: boolean } {
+/** Whether a query of the page's media holds, now and later. */
+function useMedia(query: MediaQueryList): boolean {
+  const [isMet, setMet] = useState(query.matches);
+  useEffect(() => {
+    const change = () => setMet(query.matches);
+    query.addEventListener("change", change);
+    return () => query.removeEventListener("change", change);
+  }, []);
+  return isMet;
+}
+
+/** The width of an element once it is near the screen, and how it is to be drawn. */
+function useLook(place: { current: HTMLDivElement | null }): Look {
   const [width, setWidth] = useState(0);
-  const [isDark, setDark] = useState(DARK.matches);
+  const isDark = useMedia(DARK);
+  const isLarge = useMedia(LARGE);
   useEffect(() => {
     const element = place.current!;
     const resized = new ResizeObserver(() =>
@@ -93,13 +108,10 @@ function useLook(place: { current: HTMLDivElement | null }): { width: number; is
       { rootMargin: "50%" },
     );
     near.observe(element);
-    const change = () => setDark(DARK.matches);
-    DARK.addEventListener("change", change);
     return () => {
       near.disconnect();
       resized.disconnect();
-      DARK.removeEventListener("change", change);
     };
   }, []);
-  return { width, isDark };
+  return { width, isDark, isLarge };
 }

@@ -1,9 +1,10 @@
 // The matrix of a run: who fares how, with word, symbol and colour, and the numbers beside it.
 
-import { findGroups } from "./groups";
+import { WORDS } from "../grading";
+import { keepUnits, write } from "../quantity";
 import { rank } from "./answer";
+import { findGroups } from "./groups";
 import type { Fate } from "./judge";
-import { keepUnits, write } from "./quantity";
 
 /** A symbol for each grade, for those who see no colour. */
 const SYMBOLS = ["✓", "≈", "▲", "✕"];
@@ -42,7 +43,7 @@ export function Matrix({ fates, label }: { fates: Fate[]; label: string }) {
 function MatrixRow({ label, fate }: Row) {
   const { grade } = fate;
   return (
-    <tr class={grade === null ? "" : `grade-${["good", "fair", "poor", "bad"][grade]}`}>
+    <tr class={grade === null ? "" : `grade-${WORDS[grade]}`}>
       <th scope="row">
         {label} <small>{fate.application.replaceAll("_", " ")}</small>
       </th>

@@ -7,7 +7,7 @@ import { save, writeCsv } from "./download";
 import { Figures } from "./Figures";
 import { judgeFlows } from "./judge";
 import { Matrix } from "./Matrix";
-import { keepUnits, writeNumber } from "./quantity";
+import { keepUnits, writeNumber } from "../quantity";
 import { count, type Outcome, texts } from "./tables";
 
 /** What the settings are called. */
@@ -64,7 +64,8 @@ function Answer(props: { outcome: Outcome; label: string; sentences: string[] })
     <>
       {!outcome.isOver && (
         <p class="partial" role="status">
-          {label && `${label}: `}stopped at {describeStop(outcome)}. What follows is of that part.
+          {label && `${label}: `}stopped at {describeStop(outcome)}. All numbers are of the time
+          before.
         </p>
       )}
       <p class="answer">

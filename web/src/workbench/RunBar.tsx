@@ -1,6 +1,6 @@
 // Run and stop, with the simulated time so far.
 
-import { writeNumber } from "./quantity";
+import { writeNumber } from "../quantity";
 import { LABELS } from "./Results";
 import type { Progress } from "./useBench";
 
@@ -11,6 +11,11 @@ interface Props {
   onSeed: (seed: number | null) => void;
   onRun: () => void;
   onStop: () => void;
+}
+
+function describe({ place, of, nowMs, durationMs }: Progress): string {
+  const label = of > 1 ? `${LABELS[place]}: ` : "";
+  return `${label}${writeNumber(nowMs / 1e3)} s of ${writeNumber(durationMs / 1e3)} s`;
 }
 
 export function RunBar({ isReady, progress, seed, onSeed, onRun, onStop }: Props) {
@@ -42,10 +47,9 @@ export function RunBar({ isReady, progress, seed, onSeed, onRun, onStop }: Props
       </label>
       {progress && (
         <div class="progress">
-          <progress max={progress.durationMs} value={progress.nowMs} aria-label="Simulated time" />
+          <progress max={progress.durationMs || 1} value={progress.nowMs} aria-label="Simulated time" />
           <span>
-            {progress.of > 1 && `${LABELS[progress.place]}: `}
-            {writeNumber(progress.nowMs / 1e3)} s of {writeNumber(progress.durationMs / 1e3)} s
+            {progress.durationMs ? describe(progress) : "The scenario is checked"}
           </span>
         </div>
       )}

@@ -1,7 +1,9 @@
 // The second setting: values that replace the scenario's, run beside it or alone.
 
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
+import type { Overrides } from "../engine/messages";
+import { explainOverrides } from "./overrides";
 import type { Verdict } from "./useBench";
 
 interface Props {
@@ -11,13 +13,20 @@ interface Props {
   onCompared: (isCompared: boolean) => void;
   fault: string;
   verdict: Verdict;
+  /** The values that the lines say; null where there are none. */
+  overrides: Overrides | null;
 }
 
 const EXAMPLE = "link.cable.docsis.upstream.queue = { codel = {} }";
 
 export function SecondSetting(props: Props) {
-  const { lines, onLines, isCompared, onCompared, fault, verdict } = props;
-  const wrong = fault || verdict.refusal?.message || "";
+  const { lines, onLines, isCompared, onCompared, fault, verdict, overrides } = props;
+  const { refusal, text } = verdict;
+  const refused = useMemo(
+    () => (refusal ? explainOverrides(refusal, text, overrides ?? []) : ""),
+    [refusal],
+  );
+  const wrong = fault || refused;
   const [isOpen, setOpen] = useState(false);
   return (
     <>

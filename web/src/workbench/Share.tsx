@@ -5,6 +5,7 @@ import { useState } from "preact/hooks";
 import { writeCommand } from "./command";
 import { LABELS } from "./Results";
 import { encode, PREFIX, type Setup } from "./link";
+import { explainFault } from "./useBench";
 
 interface Props {
   setup: Setup;
@@ -24,13 +25,21 @@ async function copy(text: string): Promise<boolean> {
 
 export function Share({ setup, shipped }: Props) {
   const [link, setLink] = useState("");
+  const [fault, setFault] = useState("");
   const { overrides, seed, compare } = setup;
   const source = shipped ?? "scenario.toml";
   const makeLink = async () => {
-    const hash = `${PREFIX}${await encode(setup)}`;
-    history.replaceState(null, "", hash);
-    setLink(location.href);
-    return location.href;
+    try {
+      const hash = `${PREFIX}${await encode(setup)}`;
+      history.replaceState(null, "", hash);
+      setFault("");
+      setLink(location.href);
+      return location.href;
+    } catch (error) {
+      setLink("");
+      setFault(explainFault(error).message);
+      return null;
+    }
   };
   return (
     <details class="share">
@@ -46,6 +55,18 @@ export function Share({ setup, shipped }: Props) {
           />
         )}
       </div>
+      {fault && (
+        <p class="refusal" role="alert">
+          {fault}
+        </p>
+      )}
+      {location.protocol === "file:" && (
+        <p class="soft">
+          This page is a file, so the link opens only where the same file is at the same place. For
+          others, put the lab on a web server and copy the link there, or hand out the file that{" "}
+          <code>headend lab {source} --out FILE</code> writes.
+        </p>
+      )}
       {(compare || !overrides.length) && (
         <Command command={writeCommand(source, [], seed)} label={LABELS[0]!} />
       )}
@@ -73,7 +94,8 @@ function Command({ command, label }: { command: string; label: string }) {
 interface CopyProps {
   label: string;
   about?: string;
-  find: () => Promise<string>;
+  /** Null where there is nothing to copy. */
+  find: () => Promise<string | null>;
 }
 
 /** A button that says whether what it was to copy is copied. */
@@ -83,7 +105,11 @@ function CopyButton({ label, about, find }: CopyProps) {
     <>
       <button
         type="button"
-        onClick={async () => say((await copy(await find())) ? "copied" : "select it, and copy it")}
+        onClick={async () => {
+          const text = await find();
+          if (text === null) say("");
+          else say((await copy(text)) ? "copied" : "select it, and copy it");
+        }}
       >
         {label}
         {about && <span class="hidden"> {about}</span>}

@@ -2,7 +2,9 @@
 
 import { useState } from "preact/hooks";
 
+import { write } from "../quantity";
 import { save } from "./download";
+import { MOST_BYTES } from "./link";
 import { findShipped, readTitle, SHIPPED } from "./shipped";
 
 interface Props {
@@ -10,21 +12,9 @@ interface Props {
   onText: (text: string) => void;
 }
 
-/** A scenario is text; a longer file is none. */
-const MOST_BYTES = 1 << 20;
-
 export function Source({ text, onText }: Props) {
-  const [fault, setFault] = useState("");
+  const { fault, take } = useFile(onText);
   const [isOver, setOver] = useState(false);
-  const take = async (file: File | undefined) => {
-    if (!file) return;
-    if (file.size > MOST_BYTES) {
-      setFault(`${file.name} is no scenario: it is longer than 1 MiB.`);
-      return;
-    }
-    setFault("");
-    onText(await file.text());
-  };
   return (
     <div
       class={isOver ? "source over" : "source"}
@@ -36,32 +26,16 @@ export function Source({ text, onText }: Props) {
       onDrop={(event) => {
         event.preventDefault();
         setOver(false);
-        void take(event.dataTransfer?.files[0]);
+        take(event.dataTransfer?.files[0]);
       }}
     >
-      <label class="shipped">
-        <span>Scenario</span>
-        <select
-          value={findShipped(text) ?? ""}
-          onChange={(event) => {
-            const chosen = SHIPPED.get(event.currentTarget.value);
-            onText(chosen ?? "");
-          }}
-        >
-          <option value="">{text.trim() ? "your own" : "an empty one"}</option>
-          {[...SHIPPED].map(([name, own]) => (
-            <option value={name}>
-              {name}: {readTitle(own)}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Shipped text={text} onText={onText} />
       <label class="opened">
         <span>Open a file, or drop it here</span>
         <input
           type="file"
           accept=".toml,text/plain"
-          onChange={(event) => void take(event.currentTarget.files?.[0])}
+          onChange={(event) => take(event.currentTarget.files?.[0])}
         />
       </label>
       <button type="button" onClick={() => save("scenario.toml", text, "application/toml")}>
@@ -73,5 +47,41 @@ export function Source({ text, onText }: Props) {
         </p>
       )}
     </div>
+  );
+}
+
+/** Gives what takes a file's text, and what is wrong with the latest file. */
+function useFile(onText: (text: string) => void) {
+  const [fault, setFault] = useState("");
+  const take = (file: File | undefined) => {
+    if (!file) return;
+    if (file.size > MOST_BYTES) {
+      setFault(`${file.name} is not opened: it is longer than ${write(MOST_BYTES, "size")}.`);
+      return;
+    }
+    setFault("");
+    file.text().then(onText, () =>
+      setFault(`${file.name} cannot be read: choose a file, not a folder, that is still there.`),
+    );
+  };
+  return { fault, take };
+}
+
+function Shipped({ text, onText }: Props) {
+  return (
+    <label class="shipped">
+      <span>Scenario</span>
+      <select
+        value={findShipped(text) ?? ""}
+        onChange={(event) => onText(SHIPPED.get(event.currentTarget.value) ?? "")}
+      >
+        <option value="">{text.trim() ? "your own" : "an empty one"}</option>
+        {[...SHIPPED].map(([name, own]) => (
+          <option value={name}>
+            {name}: {readTitle(own)}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

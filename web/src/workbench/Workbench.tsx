@@ -30,7 +30,10 @@ function useRun(client: Client) {
     setFault(null);
     try {
       const outcomes = await runner.run(text, settings, seed, setProgress);
-      if (isAlive.current) setResults({ outcomes, of });
+      // A second click comes while the first one's run is under way.
+      if (!outcomes) return;
+      // A run that is stopped before it began has no results.
+      if (isAlive.current && outcomes.length) setResults({ outcomes, of });
     } catch (error) {
       setFault(explainFault(error));
     }
@@ -39,25 +42,33 @@ function useRun(client: Client) {
   return { results, progress, fault, run, stop: () => runner.stop() };
 }
 
-export function Workbench({ data }: { data: string }) {
+/** What is written, what the engine says of it, and what begins a run of it. */
+function useWorkbench(data: string) {
   const { client, schema } = useClient();
-  const { written, change, load, second, linkFault } = useSetup(data);
+  const setup = useSetup(data);
+  const { written, second } = setup;
   const { text, seed, isCompared } = written;
-  const { results, progress, fault, run, stop } = useRun(client);
+  const latest = useRun(client);
   const verdict = useCheck(client, text, NO_OVERRIDES);
   const other = useCheck(client, text, second.overrides);
   const isAlone = second.overrides !== null && !isCompared;
   const needed = isAlone ? [other] : second.overrides ? [verdict, other] : [verdict];
   const isReady =
     !second.fault && needed.every((own) => own.text === text && own.checked && !own.refusal);
-  const setup = JSON.stringify([text, second.overrides, seed, isCompared]);
+  const now = JSON.stringify([text, second.overrides, seed, isCompared]);
   const begin = () => {
-    if (progress || !isReady) return;
+    if (latest.progress || !isReady) return;
     const settings = isAlone ? [] : [NO_OVERRIDES];
     if (second.overrides) settings.push(second.overrides);
-    void run(text, settings, seed, setup);
+    void latest.run(text, settings, seed, now);
   };
+  return { ...setup, ...latest, schema, verdict, other, isReady, now, begin };
+}
 
+export function Workbench({ data }: { data: string }) {
+  const bench = useWorkbench(data);
+  const { written, change, load, second, verdict, progress, results, begin } = bench;
+  const { text, seed, isCompared } = written;
   return (
     <div class="bench">
       <h1>Workbench</h1>
@@ -65,13 +76,13 @@ export function Workbench({ data }: { data: string }) {
         Choose or write a scenario, and run it here. Nothing is sent anywhere: the simulator is in
         this page.
       </p>
-      <Fault message={linkFault} />
+      <Fault message={bench.linkFault} />
       <Source text={text} onText={(own) => load(own)} />
       <Editor
         text={text}
         loads={written.loads}
         refusal={verdict.text === text ? verdict.refusal : null}
-        schema={schema}
+        schema={bench.schema}
         onChange={(own) => change({ text: own })}
         onRun={begin}
       />
@@ -82,22 +93,23 @@ export function Workbench({ data }: { data: string }) {
         isCompared={isCompared}
         onCompared={(own) => change({ isCompared: own })}
         fault={second.fault}
-        verdict={other}
+        verdict={bench.other}
+        overrides={second.overrides}
       />
       <RunBar
-        isReady={isReady}
+        isReady={bench.isReady}
         progress={progress}
         seed={seed}
         onSeed={(own) => change({ seed: own })}
         onRun={begin}
-        onStop={stop}
+        onStop={bench.stop}
       />
-      <Fault message={fault?.message ?? ""} />
+      <Fault message={bench.fault?.message ?? ""} />
       <Share
         setup={{ text, overrides: second.overrides ?? [], seed, compare: isCompared }}
         shipped={findShipped(text)}
       />
-      {results && <Results outcomes={results.outcomes} isOld={results.of !== setup} />}
+      {results && <Results outcomes={results.outcomes} isOld={results.of !== bench.now} />}
     </div>
   );
 }

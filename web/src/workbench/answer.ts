@@ -1,8 +1,8 @@
 // The answer of a run in two sentences: who fares worst, and where the waiting is.
 
-import shared from "../generated.json";
+import { UNUSABLE } from "../grading";
+import { write } from "../quantity";
 import type { Fate } from "./judge";
-import { write } from "./quantity";
 import { listRows, type Outcome } from "./tables";
 
 /** A queue in which the longest twentieth of waits is shorter is not worth blaming, ns. */
@@ -15,7 +15,7 @@ export function answer(outcome: Outcome, fates: Fate[]): string[] {
 /** Orders fates with the worst first. */
 export function rank(one: Fate, other: Fate): number {
   const place = (fate: Fate) =>
-    (fate.grade ?? -1) + (fate.word === shared.grading.unusable ? 0.5 : 0);
+    (fate.grade ?? -1) + (fate.word === UNUSABLE ? 0.5 : 0);
   return place(other) - place(one) || other.severity - one.severity;
 }
 

@@ -2,7 +2,7 @@
 
 import EngineWorker from "../engine/worker?worker&inline";
 
-import type { BenchReply, BenchRequest, Checked, TableSet } from "../engine/bench_messages";
+import type { BenchReply, BenchRequest, Broken, Checked, TableSet } from "../engine/bench_messages";
 import type { Overrides, Refusal } from "../engine/messages";
 
 /** A scenario that the engine refuses. */
@@ -32,7 +32,8 @@ interface Waiting {
 
 /** One engine: what is asked of it first is answered first, but checks also during a run. */
 export class Client {
-  private worker = this.start();
+  /** None before the first question, and after an engine that could not go on. */
+  private worker: Worker | undefined;
   private readonly waiting = new Map<number, Waiting>();
   private last = 0;
 
@@ -64,18 +65,23 @@ export class Client {
         if (reply.kind !== "done") throw new Error("a run without an end");
         return reply;
       }),
-      stop: () => this.worker.postMessage({ kind: "stop", id } satisfies BenchRequest),
+      stop: () => this.worker?.postMessage({ kind: "stop", id } satisfies BenchRequest),
     };
   }
 
   /** Ends the worker. */
   close(): void {
-    this.worker.terminate();
+    this.worker?.terminate();
   }
 
   private start(): Worker {
     const worker = new EngineWorker();
-    worker.onmessage = (message: MessageEvent<BenchReply>) => this.take(message.data);
+    worker.onmessage = (message: MessageEvent<BenchReply | Broken>) => this.take(message.data);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      this.giveUp(explainDeath(event.message));
+    };
+    worker.onmessageerror = () => this.giveUp(explainDeath("its answer cannot be read"));
     return worker;
   }
 
@@ -84,29 +90,44 @@ export class Client {
     const id = this.last;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject, onProgress });
+      this.worker ??= this.start();
       this.worker.postMessage({ ...asked, id });
     });
   }
 
-  private take(reply: BenchReply): void {
+  private take(reply: BenchReply | Broken): void {
+    if (reply.kind === "broken") {
+      this.giveUp(explainDeath(reply.message));
+      return;
+    }
     const waiting = this.waiting.get(reply.id);
     if (!waiting) return;
     if (reply.kind === "progress") {
       waiting.onProgress?.(reply.nowMs);
       return;
     }
+    if (reply.kind === "wrong" && reply.isBroken) {
+      this.giveUp(reply.refusal);
+      return;
+    }
     this.waiting.delete(reply.id);
-    if (reply.kind !== "wrong") waiting.resolve(reply);
-    else if (reply.isBroken) this.startAnew(waiting, reply.refusal);
-    else waiting.reject(new Refused(reply.refusal));
+    if (reply.kind === "wrong") waiting.reject(new Refused(reply.refusal));
+    else waiting.resolve(reply);
   }
 
-  /** An engine that stopped answers nobody any more: another one takes its place. */
-  private startAnew(waiting: Waiting, refusal: Refusal): void {
-    this.worker.terminate();
-    this.worker = this.start();
-    const others = [...this.waiting.values()];
+  /** An engine that stopped answers nobody any more; the next question starts another one. */
+  private giveUp(refusal: Refusal): void {
+    this.worker?.terminate();
+    this.worker = undefined;
+    const all = [...this.waiting.values()];
     this.waiting.clear();
-    for (const own of [waiting, ...others]) own.reject(new Refused(refusal));
+    for (const own of all) own.reject(new Refused(refusal));
   }
+}
+
+/** One sentence on an engine that did not start, or stopped. */
+function explainDeath(reason: string): Refusal {
+  const why = reason ? `: ${reason.replace(/\.$/, "")}` : "";
+  const message = `The engine does not run in this browser${why}. Reload the page to try it again.`;
+  return { message, path: null, line: null, column: null, meant: null };
 }

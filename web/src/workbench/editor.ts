@@ -37,7 +37,7 @@ const COLOURS = HighlightStyle.define([
 ]);
 
 const LOOK = EditorView.theme({
-  "&": { color: "var(--text)", backgroundColor: "var(--page)", fontSize: "0.85rem" },
+  "&": { color: "var(--text)", backgroundColor: "var(--page)", fontSize: "var(--code-size)" },
   "&.cm-focused": { outline: "3px solid var(--focus)", outlineOffset: "1px" },
   ".cm-content": { caretColor: "var(--text)", fontFamily: "var(--mono)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
@@ -129,6 +129,7 @@ function locate(view: EditorView, refusal: Refusal): Diagnostic[] {
 function complete(context: CompletionContext, schema?: Schema): CompletionResult | null {
   if (!schema) return null;
   const place = findPlace(context.state.doc.toString(), context.pos);
+  if (!place) return null;
   const choices =
     place.kind === "value" ? schema.listValues(place.path) : schema.listKeys(place.path);
   if (!choices.length || (!context.explicit && !place.word && place.kind === "header")) return null;

@@ -3,37 +3,43 @@
 // The marks and their bounds are headend's own (headend.analysis.grading, by web/export.py).
 
 import shared from "../generated.json";
+import {
+  BAD,
+  grade,
+  isUnusable,
+  kindOf,
+  type Mark,
+  marksOf,
+  PICTURE,
+  UNUSABLE,
+  WAIT,
+  WORDS,
+} from "../grading";
+import { write, writeKey } from "../quantity";
 import { nameGroup } from "./groups";
-import { type Kind, write, writeKey } from "./quantity";
 import { listRows, type Outcome, type Row, texts } from "./tables";
 
 export interface Fate {
   flow: string;
   application: string;
-  /** From 0, good, to 3, bad; null of what has no grade, such as a transfer. */
+  /** From 0, good, to 3, bad; null where a flow has no grade, such as a transfer. */
   grade: number | null;
+  /** The word of the grade; empty without one. */
   word: string;
-  /** The number that the word is by, and what it is. */
+  /** The measured value that decided the grade, with its unit and words, such as "MOS 4.1". */
   number: string;
+  /** What this value measures; may be empty. */
   about: string;
-  /** The number without the words around it. */
+  /** The same value with its unit only. */
   value: string;
+  /** The delay that 95 % of the packets were below, the worst of the flow's connections, ns. */
   delayNs: number | null;
+  /** The share of packets that were lost, or of pings without an answer. */
   loss: number | null;
+  /** The goodput of all connections, bit/s. */
   rateBps: number | null;
-  /** What the grade is by: larger is worse. */
+  /** Orders flows of the same grade: the larger, the worse. */
   severity: number;
-}
-
-interface Mark {
-  metric: string;
-  about: string;
-  kind: string;
-  bounds: number[];
-  shown: string;
-  before: string;
-  after: string;
-  higher_is_better: boolean;
 }
 
 interface Judgement {
@@ -45,21 +51,17 @@ interface Judgement {
   severity: number;
 }
 
-const GRADING = shared.grading;
-const MARKS = new Map<string, Mark[]>(Object.entries(GRADING.marks));
-const BAD = GRADING.words.length - 1;
-
 /** Judges every flow of a run, in the order of the tables. */
 export function judgeFlows(outcome: Outcome): Fate[] {
   return gather(outcome).map((evidence) => {
     const judged = judge(evidence);
-    const word = judged.grade === null ? "" : GRADING.words[judged.grade]!;
+    const word = judged.grade === null ? "" : WORDS[judged.grade]!;
     const isDead = evidence.data.some((row) => sent(row) && !row.number("packets_delivered"));
     return {
       flow: evidence.flow,
       application: evidence.application,
       grade: judged.grade,
-      word: judged.isUnusable ? GRADING.unusable : word,
+      word: judged.isUnusable ? UNUSABLE : word,
       number: judged.number,
       about: judged.about,
       value: judged.value ?? judged.number,
@@ -160,7 +162,7 @@ function worst(rows: Row[], column: string): number | null {
 
 function judge(evidence: Evidence): Judgement {
   if (evidence.waitedNs < 0) return leave("nothing measured yet");
-  const marks = MARKS.get(evidence.application) ?? [];
+  const marks = marksOf(evidence.application);
   if (!evidence.rows.some(sent)) return leave("nothing sent");
   if (isCutOff(evidence)) return judgeSilence(evidence);
   const first = marks[0];
@@ -178,33 +180,23 @@ const isDatagrams = (evidence: Evidence): boolean =>
   evidence.rows[0]!.text("transport") === "udp";
 
 /** A film is graded by the rate of its picture too. */
-function listMarks(evidence: Evidence, marks: Mark[]): Mark[] {
-  return evidence.bestPicture ? [...marks, GRADING.picture] : marks;
+function listMarks(evidence: Evidence, marks: readonly Mark[]): readonly Mark[] {
+  return evidence.bestPicture ? [...marks, PICTURE] : marks;
 }
 
 function chooseWorst(numbers: { mark: Mark; value: number; grade: number }[]): Judgement {
   const chosen = numbers.reduce((one, other) => (other.grade > one.grade ? other : one));
   const { mark, value } = chosen;
-  const isUnusable = numbers.some((own) =>
-    own.mark.metric === "mos.p5"
-      ? own.value < GRADING.unusable_score
-      : own.mark.kind === "ratio" && own.value > GRADING.unusable_share && own.grade === BAD,
-  );
-  const written = writeKey(value, mark.kind as Kind);
+  const isBeyond = numbers.some((own) => isUnusable(own.mark, own.value));
+  const written = writeKey(value, kindOf(mark));
   return {
     grade: chosen.grade,
-    isUnusable: isUnusable && chosen.grade === BAD,
+    isUnusable: isBeyond && chosen.grade === BAD,
     number: [mark.before, written, mark.after].filter(Boolean).join(" "),
     about: mark.shown || mark.about,
     value: written,
     severity: mark.higher_is_better ? -value : value,
   };
-}
-
-/** The number of bounds that a value is beyond. */
-export function grade(mark: Mark, value: number): number {
-  const sign = mark.higher_is_better ? -1 : 1;
-  return mark.bounds.filter((bound) => sign * value > sign * bound).length;
 }
 
 /** Of measures in both directions, that of the worse one: the suffix of its name. */
@@ -221,7 +213,7 @@ function read(evidence: Evidence, mark: Mark, way: string): number | null {
   if (mark.metric === "loss") return evidence.loss;
   if (mark.metric === "delay.p95") return worst(evidence.data, "delay_p95_ns");
   const value = readMeasure(evidence, mark, way) ?? readMeasure(evidence, mark, "");
-  if (mark.metric !== GRADING.picture.metric) return value;
+  if (mark.metric !== PICTURE.metric) return value;
   return value === null || !evidence.bestPicture ? null : value / evidence.bestPicture;
 }
 
@@ -247,7 +239,7 @@ function judgeLack(evidence: Evidence, mark: Mark): Judgement {
     return { grade: BAD, isUnusable: true, number: "no answer", about: "", severity: Infinity };
   }
   if (mark.kind !== "time") return leave("not judged: the run is too short");
-  const own = grade(GRADING.wait, evidence.waitedNs);
+  const own = grade(WAIT, evidence.waitedNs);
   const number = `nothing came in ${write(evidence.waitedNs, "time")}`;
   return {
     grade: own,

@@ -4,6 +4,7 @@
 // and what is not as it must be is refused in one sentence.
 
 import type { Overrides } from "../engine/messages";
+import { write } from "../quantity";
 
 /** What the workbench is set up with. */
 export interface Setup {
@@ -17,16 +18,27 @@ export interface Setup {
 
 export const PREFIX = "#workbench/";
 
-/** The most that a link's data unpack to, and the longest link that is looked at. */
-const MOST_BYTES = 256 * 1024;
+/** The most that a link's data unpack to, which is also the longest file that is opened. */
+export const MOST_BYTES = 256 * 1024;
+
+/** The longest link that is looked at. */
 const MOST_LETTERS = 512 * 1024;
 const MOST_OVERRIDES = 100;
 
 const REFUSAL = "This link holds no scenario that the workbench can read";
 
-/** Writes a link's data: base64url of raw deflate of JSON. */
+/** Writes a link's data: base64url of raw deflate of JSON. An error says what no link can hold. */
 export async function encode(setup: Setup): Promise<string> {
   const bytes = new TextEncoder().encode(JSON.stringify(setup));
+  if (bytes.length > MOST_BYTES)
+    throw new Error(
+      `No link is made: the scenario has more than the ${write(MOST_BYTES, "size")} that a link` +
+        " can hold. Save it as TOML, and hand out the file.",
+    );
+  if (setup.overrides.length > MOST_OVERRIDES)
+    throw new Error(
+      `No link is made: the second setting has more than ${MOST_OVERRIDES} values.`,
+    );
   const packed = await readAll(pipe(bytes, new CompressionStream("deflate-raw")), Infinity);
   const letters = Array.from(packed, (byte) => String.fromCharCode(byte)).join("");
   return btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");

@@ -2,7 +2,7 @@
 
 import type { Checked } from "../engine/bench_messages";
 import type { Refusal } from "../engine/messages";
-import { write } from "./quantity";
+import { write } from "../quantity";
 
 /** The most memory that a run may take, bytes. */
 const MOST = 1e9;
@@ -15,12 +15,13 @@ export function judgeSize(checked: Checked): Refusal | null {
   const real = checked.flows.find(([, application]) => application === "real");
   if (real)
     return refuse(
-      `${real[0]} is of real programs, which no browser can run: "headend emulate" does.`,
+      `The flow ${real[0]} carries the traffic of real programs, which a browser cannot do: run` +
+        " the scenario with headend emulate.",
     );
   if (checked.bytes > MOST)
     return refuse(
-      `This run may take ${write(checked.bytes, "size")} of memory, and the workbench runs what` +
-        ` takes ${write(MOST, "size")} at most: shorten it, or run it with the installed headend.`,
+      `This run may take ${write(checked.bytes, "size")} of memory; the workbench allows` +
+        ` ${write(MOST, "size")}. Shorten it, or run it with the installed headend.`,
     );
   if (checked.duration_ns > LONGEST)
     return refuse("This run is longer than a week: shorten it, or use the installed headend.");

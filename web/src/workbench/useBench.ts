@@ -41,7 +41,11 @@ export function useClient(): { client: Client; schema: Schema | undefined } {
   const client = useMemo(() => new Client(), []);
   const [schema, setSchema] = useState<Schema>();
   useEffect(() => {
-    void client.readSchema().then((root) => setSchema(new Schema(root as object)));
+    // Without a schema nothing is completed; the first check says what is wrong with the engine.
+    client.readSchema().then(
+      (root) => setSchema(new Schema(root as object)),
+      () => undefined,
+    );
     return () => client.close();
   }, []);
   return { client, schema };
@@ -78,16 +82,41 @@ export function useCheck(client: Client, text: string, overrides: Overrides | nu
 export class Runner {
   private stopLatest: (() => void) | undefined;
   private isStopped = false;
+  private isBusy = false;
 
   constructor(private readonly client: Client) {}
 
+  /** Runs settings, or gives null where others still run. */
   async run(
     text: string,
     settings: Overrides[],
     seed: number | null,
     onProgress: (progress: Progress) => void,
-  ): Promise<Outcome[]> {
+  ): Promise<Outcome[] | null> {
+    if (this.isBusy) return null;
+    this.isBusy = true;
     this.isStopped = false;
+    this.stopLatest = undefined;
+    try {
+      return await this.runAll(text, settings, seed, onProgress);
+    } finally {
+      this.isBusy = false;
+    }
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    this.stopLatest?.();
+  }
+
+  private async runAll(
+    text: string,
+    settings: Overrides[],
+    seed: number | null,
+    onProgress: (progress: Progress) => void,
+  ): Promise<Outcome[]> {
+    const checking = { place: 0, of: settings.length, nowMs: 0, durationMs: 0 };
+    onProgress(checking);
     const checks = await Promise.all(settings.map((own) => this.client.check(text, own)));
     const tooLarge = checks.map(judgeSize).find((refusal) => refusal !== null);
     if (tooLarge) throw new Refused(tooLarge);
@@ -103,10 +132,5 @@ export class Runner {
       outcomes.push({ checked, ...(await finished) });
     }
     return outcomes;
-  }
-
-  stop(): void {
-    this.isStopped = true;
-    this.stopLatest?.();
   }
 }

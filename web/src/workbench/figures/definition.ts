@@ -8,8 +8,6 @@ export type Json = null | boolean | number | string | Json[] | { [name: string]:
 /** Where the rows of a chart come from. */
 export interface Source {
   table: string;
-  /** The columns that tell lines apart. */
-  key: string[];
   value?: string;
   /** The column of the worst of each interval. */
   top?: string;
@@ -36,7 +34,7 @@ export interface FigureDefinition {
   panels: PanelDefinition[];
 }
 
-// The numbers and names in it are of more precise types than the file can say.
+// TypeScript reads the file's strings and numbers as wider types than Json and Source have.
 export const FIGURES = shared.figures as unknown as FigureDefinition[];
 
 export const RULES = shared.rules;

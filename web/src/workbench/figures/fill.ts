@@ -62,7 +62,7 @@ function listLines(data: Data): Rows {
   );
 }
 
-/** Bands are of what stands for many. */
+/** The bands: a line that stands for several flows or queues has one, all other lines have none. */
 function listBands(data: Data): Rows {
   return data.series.flatMap(({ name, slot }) =>
     (data.lines.get(name) ?? []).flatMap(({ time, low, high }) =>

@@ -11,9 +11,6 @@ export interface Point {
   high?: number | null;
 }
 
-/** A line by the key that tells it from others. */
-export type Lines = Map<string, Point[]>;
-
 /** A row of a table: time in ns, value, and the worst of its interval. */
 export interface Sample {
   key: string;

@@ -1,6 +1,7 @@
-// Numbers with units, as reports write them: three digits, in the unit that suits.
+// Numbers with units: as reports write them, with three digits in the unit that suits; and shorter
+// where a number changes while it is read.
 
-import shared from "../generated.json";
+import shared from "./generated.json";
 
 export type Kind = "time" | "rate" | "size" | "ratio" | "number";
 
@@ -36,6 +37,20 @@ export function writeNumber(number: number): string {
 /** Writes a score with one decimal, and all else as `write` does. */
 export function writeKey(value: number, kind: Kind): string {
   return kind === "number" && Math.abs(value) < 10 ? value.toFixed(1) : write(value, kind);
+}
+
+/** Writes a value of a line that moves: fewer digits, which do not flicker, and the same units. */
+export function writeShort(value: number, kind: Kind): string {
+  if (kind === "rate") return `${round(value / 1e6, 10)} Mbit/s`;
+  if (kind === "ratio") return `${(value * 100).toFixed(0)} %`;
+  if (kind !== "time") return value.toFixed(1);
+  const ms = value / 1e6;
+  return ms < 1000 ? `${round(ms, 10)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+/** Writes one decimal of what is smaller than a number, and none of what is larger. */
+function round(value: number, from: number): string {
+  return value.toFixed(value < from ? 1 : 0);
 }
 
 /** Keeps a number and its unit on one line. */
