@@ -5,6 +5,8 @@ import { colour, type Surface } from "./canvas";
 
 const ROWS = 6;
 const GAP = 1;
+/** A place so little before the end of a row, in rows, is in the next one. */
+const ROUNDING = 1e-9;
 
 /** The queue's room in bytes, and what waits in it. */
 export interface QueueShape {
@@ -53,18 +55,16 @@ function drawPackets(
       continue;
     }
     context.fillStyle = colour(packet.flow, shape.grey);
-    let left = packet.bytes;
+    const end = before + packet.bytes;
     // A packet that reaches over the end of a row stands in both.
-    while (left > 0) {
-      const line = Math.min(ROWS - 1, Math.floor(before / perRow));
-      const used = before - line * perRow;
-      const here = line === ROWS - 1 ? left : Math.min(left, perRow - used);
-      if (here <= 0) break;
-      const from = width - (used / perRow) * width;
-      const long = Math.max(isGrey ? 1.5 : NARROWEST, (here / perRow) * width - GAP);
-      context.fillRect(from - long, line * row + GAP, long, row - 2 * GAP);
-      before += here;
-      left -= here;
+    while (before < end) {
+      const line = Math.min(ROWS - 1, Math.floor(before / perRow + ROUNDING));
+      const until = line === ROWS - 1 ? end : Math.min(end, (line + 1) * perRow);
+      const from = width - (before / perRow - line) * width;
+      const long = ((until - before) / perRow) * width - GAP;
+      const drawn = Math.max(isGrey ? 1.5 : NARROWEST, long);
+      context.fillRect(from - drawn, line * row + GAP, drawn, row - 2 * GAP);
+      before = until;
     }
   }
 }
