@@ -45,6 +45,17 @@ direction = "up"
 
 Open = Callable[..., Any]
 
+#: Keeps the worker and the kinds of all that the page asks of it.
+LISTEN = """
+    window.asked = [];
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (message, ...others) {
+        window.engine = this;
+        window.asked.push(message.kind);
+        return post.call(this, message, ...others);
+    };
+"""
+
 
 @pytest.fixture
 def bench(browser: Any) -> Iterator[Open]:
@@ -54,6 +65,7 @@ def bench(browser: Any) -> Iterator[Open]:
     def open_page(hash_: str = "#workbench", *, width: int = 1280, path: Path = LAB) -> Any:
         page = browser.new_page(viewport={"width": width, "height": 800}, accept_downloads=True)
         page.set_default_timeout(PATIENCE)
+        page.add_init_script(LISTEN)
         page.on("console", lambda message: faults.append(message.text))
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("dialog", lambda dialog: faults.append(dialog.message))
@@ -87,6 +99,11 @@ def run(page: Any) -> None:
     wait_until_ready(page)
     page.get_by_role("button", name="Run", exact=True).click()
     page.wait_for_selector(".results .matrix")
+
+
+def list_asked(page: Any, kind: str) -> int:
+    """Count what of a kind the page has asked of the engine."""
+    return int(page.evaluate("kind => window.asked.filter(own => own === kind).length", kind))
 
 
 def write(page: Any, text: str) -> None:
@@ -227,6 +244,72 @@ def test_a_run_that_is_stopped_keeps_what_it_has(bench: Open) -> None:
     assert set(read_words(page)) == {"call", "upload"}
 
 
+def test_two_clicks_are_one_run_which_stop_ends(bench: Open) -> None:
+    page = bench()
+    write(page, SMALL.replace('"20 s"', '"90000 s"'))
+    wait_until_ready(page)
+    page.evaluate(
+        "() => { const run = document.querySelector('button.main'); run.click(); run.click(); }"
+    )
+    page.wait_for_function("document.querySelector('progress')?.value > 1000")
+    assert list_asked(page, "simulate") == 1
+    page.get_by_role("button", name="Stop").click()
+    page.wait_for_selector(".partial")
+    assert page.locator("progress").count() == 0
+
+
+def test_an_engine_that_dies_is_said_and_another_one_runs(bench: Open) -> None:
+    page = bench()
+    write(page, SMALL.replace('"20 s"', '"90000 s"'))
+    wait_until_ready(page)
+    page.get_by_role("button", name="Run", exact=True).click()
+    page.wait_for_function("document.querySelector('progress')?.value > 1000")
+    page.evaluate(
+        "window.engine.dispatchEvent(new ErrorEvent('error', { message: 'out of memory' }))"
+    )
+    page.wait_for_selector("[role=alert]")
+    assert "out of memory" in page.inner_text("[role=alert]")
+    write(page, SMALL)
+    run(page)
+    assert page.locator("[role=alert]").count() == 0
+
+
+def test_a_file_that_cannot_be_read_is_said(bench: Open, tmp_path: Path) -> None:
+    path = tmp_path / "gone.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    page = bench()
+    page.evaluate("() => { File.prototype.text = () => Promise.reject(new Error('gone')); }")
+    page.locator("input[type=file]").set_input_files(path)
+    page.wait_for_selector("[role=alert]")
+    assert page.inner_text("[role=alert]").startswith("gone.toml cannot be read")
+
+
+def test_no_link_is_made_that_the_workbench_would_refuse(bench: Open) -> None:
+    page = bench()
+    write(page, f"{SMALL}#{'x' * 2**18}")
+    page.get_by_text("Share it, or run it elsewhere").click()
+    page.get_by_role("button", name="Copy a link").click()
+    page.wait_for_selector("[role=alert]")
+    assert "256 KiB" in page.inner_text("[role=alert]")
+    assert page.get_by_label("The link").count() == 0
+    assert "headend lab scenario.toml --out FILE" in page.inner_text(".share")
+
+
+def test_a_line_copied_out_of_its_table_is_answered_with_its_full_path(bench: Open) -> None:
+    page = bench()
+    page.get_by_text("Compare with a second setting").click()
+    page.locator("textarea").fill('upstream.queue.drop_tail.limit = "30 ms"')
+    page.wait_for_selector("#second-state .refusal")
+    meant = "link.cable.docsis.upstream.queue.drop_tail.limit"
+    assert f"did you mean {meant}?" in page.inner_text("#second-state .refusal")
+    page.locator("textarea").fill(f'{meant} = "30 ms"')
+    page.wait_for_selector("#second-state .refusal", state="detached")
+    # Both flows have it.
+    page.locator("textarea").fill('rtt = "30 ms"')
+    page.wait_for_selector("#second-state .refusal")
+    assert "did you mean" not in page.inner_text("#second-state .refusal")
+
+
 def test_what_is_too_large_is_refused(bench: Open) -> None:
     page = bench()
     write(page, SMALL.replace('"20 s"', '"100000 s"') + "count = 3000\n")
@@ -272,8 +355,10 @@ def test_a_link_brings_the_same_scenario_and_does_not_run_it(bench: Open) -> Non
     assert read_editor(other).strip() == SMALL.strip()
     assert other.locator("textarea").input_value() == "seed = 7"
     assert other.get_by_label("Seed").input_value() == "5"
-    other.wait_for_timeout(500)
-    assert other.locator(".results").count() == 0
+    # A run is asked for before its first check is answered, and two checks are.
+    assert list_asked(other, "check") == 2
+    assert list_asked(other, "simulate") == 0
+    assert other.locator("progress").count() == 0
 
 
 @pytest.mark.parametrize(
@@ -364,8 +449,7 @@ def test_completion_offers_what_the_schema_has_here(bench: Open) -> None:
     page.keyboard.press("Control+i")
     page.wait_for_selector(".cm-tooltip-autocomplete")
     page.keyboard.type("voi")
-    page.wait_for_timeout(300)
-    assert '"voice"' in page.inner_text(".cm-tooltip-autocomplete")
+    page.locator(".cm-tooltip-autocomplete li[aria-selected]", has_text='"voice"').wait_for()
 
 
 def test_the_command_names_a_shipped_scenario_while_it_is_unchanged(bench: Open) -> None:

@@ -47,7 +47,11 @@ export function RunBar({ isReady, progress, seed, onSeed, onRun, onStop }: Props
       </label>
       {progress && (
         <div class="progress">
-          <progress max={progress.durationMs || 1} value={progress.nowMs} aria-label="Simulated time" />
+          <progress
+            max={progress.durationMs || 1}
+            value={progress.nowMs}
+            aria-label="Simulated time"
+          />
           <span>
             {progress.durationMs ? describe(progress) : "The scenario is checked"}
           </span>

@@ -63,8 +63,8 @@ export function Share({ setup, shipped }: Props) {
       {location.protocol === "file:" && (
         <p class="soft">
           This page is a file, so the link opens only where the same file is at the same place. For
-          others, put the lab on a web server and copy the link there, or hand out the file that{" "}
-          <code>headend lab {source} --out FILE</code> writes.
+          others, put the lab on a web server and copy the link there, or hand out the file of{" "}
+          <code>headend lab {source} --out FILE</code>.
         </p>
       )}
       {(compare || !overrides.length) && (
