@@ -14,7 +14,8 @@ export interface Refusal {
 
 /** What is said where the engine runs no more. */
 export function sayBroken(why: string): Refusal {
-  const message = `The engine does not run in this browser: ${why}`;
+  const reason = why ? `: ${why.replace(/\.$/, "")}` : "";
+  const message = `The engine does not run in this browser${reason}. Reload the page to try again.`;
   return { message, path: null, line: null, column: null, meant: null };
 }
 

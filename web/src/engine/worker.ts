@@ -83,10 +83,16 @@ function answer(request: Request): void {
 }
 
 self.onmessage = async (message: MessageEvent<Request | BenchRequest>) => {
-  await ready;
+  const send = (own: unknown, moved: Transferable[] = []) =>
+    self.postMessage(own, { transfer: moved });
+  try {
+    await ready;
+  } catch (fault) {
+    if (isOfBench(message.data)) send({ kind: "broken", message: String(fault) });
+    else send({ kind: "refused", run: message.data.run, refusal: sayBroken(String(fault)) });
+    return;
+  }
   if (isOfBench(message.data)) {
-    const send = (own: unknown, moved: Transferable[] = []) =>
-      self.postMessage(own, { transfer: moved });
     await answerBench(message.data, send);
   } else {
     answer(message.data);

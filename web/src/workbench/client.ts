@@ -3,7 +3,7 @@
 import EngineWorker from "../engine/worker?worker&inline";
 
 import type { BenchReply, BenchRequest, Broken, Checked, TableSet } from "../engine/bench_messages";
-import type { Overrides, Refusal } from "../engine/messages";
+import { type Overrides, type Refusal, sayBroken } from "../engine/messages";
 
 /** A scenario that the engine refuses. */
 export class Refused extends Error {
@@ -79,9 +79,9 @@ export class Client {
     worker.onmessage = (message: MessageEvent<BenchReply | Broken>) => this.take(message.data);
     worker.onerror = (event) => {
       event.preventDefault();
-      this.giveUp(explainDeath(event.message));
+      this.giveUp(sayBroken(event.message));
     };
-    worker.onmessageerror = () => this.giveUp(explainDeath("its answer cannot be read"));
+    worker.onmessageerror = () => this.giveUp(sayBroken("its answer cannot be read"));
     return worker;
   }
 
@@ -97,7 +97,7 @@ export class Client {
 
   private take(reply: BenchReply | Broken): void {
     if (reply.kind === "broken") {
-      this.giveUp(explainDeath(reply.message));
+      this.giveUp(sayBroken(reply.message));
       return;
     }
     const waiting = this.waiting.get(reply.id);
@@ -123,11 +123,4 @@ export class Client {
     this.waiting.clear();
     for (const own of all) own.reject(new Refused(refusal));
   }
-}
-
-/** One sentence on an engine that did not start, or stopped. */
-function explainDeath(reason: string): Refusal {
-  const why = reason ? `: ${reason.replace(/\.$/, "")}` : "";
-  const message = `The engine does not run in this browser${why}. Reload the page to try it again.`;
-  return { message, path: null, line: null, column: null, meant: null };
 }
