@@ -25,10 +25,10 @@ const scene: Scene = {
   roomMs: (settings) => Number(settings.buffer),
   views: ["queue", "wait"],
   people: [
-    { flow: "call", name: "telephone call", measure: "mos", side: 0 },
+    { flow: "call", name: "call", measure: "mos", side: 0 },
     { flow: "game", name: "game", measure: "missed", side: 0 },
-    { flow: "page", name: "web page", measure: "page_load_time" },
-    { flow: "upload", name: "upload of photos", measure: "rate", side: 0 },
+    { flow: "page", name: "page", measure: "page_load_time" },
+    { flow: "upload", name: "photos", measure: "rate", side: 0 },
   ],
   start: { buffer: LONG, law: "drop_tail", uploading: false },
   controls: [

@@ -39,8 +39,8 @@ const scene: Scene = {
   drawn: ["photos", "backup"],
   people: [
     { flow: "game", name: "fast game", measure: "missed", side: 0 },
-    { flow: "page", name: "web page", measure: "page_load_time" },
-    { flow: "photos", name: "upload of photos", measure: "rate", side: 0 },
+    { flow: "page", name: "page", measure: "page_load_time" },
+    { flow: "photos", name: "photos", measure: "rate", side: 0 },
     { flow: "backup", name: "backup", measure: "rate", side: 0 },
   ],
   start: { separate: false, marked: true, backup: "prague", protection: true },

@@ -18,7 +18,7 @@ const scene: Scene = {
   views: ["queue", "wait"],
   people: [
     { flow: "game", name: "fast game", measure: "missed", side: 0 },
-    { flow: "call", name: "telephone call", measure: "mos", side: 0 },
+    { flow: "call", name: "call", measure: "mos", side: 0 },
     { flow: "upload", name: "an upload", measure: "rate", side: 0 },
   ],
   start: { uploads: 1, law: "drop_tail", buffer: 250 },

@@ -34,7 +34,7 @@ const scene: Scene = {
   mbps: () => 10,
   roomMs: () => 30,
   views: ["grants", "queue"],
-  people: [{ flow: "call", name: "telephone call", measure: "delay", side: 0 }],
+  people: [{ flow: "call", name: "call", measure: "delay", side: 0 }],
   start: { map: 2, distance: 8, neighbours: 0, scheduling: "best_effort", uploading: false },
   controls: [
     { kind: "slider", key: "map", name: "a MAP each", values: [1, 2, 4, 10], unit: "ms" },
