@@ -26,7 +26,7 @@ function reply(message: Reply, moved: Transferable[] = []): void {
   self.postMessage(message, { transfer: moved });
 }
 
-/** Does what the engine may refuse, with a text of JSON; any other error means that it is broken. */
+/** Does what the engine may refuse, with a text of JSON; any other error means it is broken. */
 function attempt(own: number, what: () => void): void {
   try {
     what();

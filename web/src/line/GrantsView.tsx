@@ -13,8 +13,8 @@ export function GrantsView({ line, watch }: ViewProps) {
       <figcaption>
         Requests and grants.{" "}
         {!Number.isNaN(tokens) &&
-          `The modem has tokens for ${(tokens / 1000).toFixed(1)} kB, so much it may request now; ` +
-            "more come at the line's rate."}
+          `The modem has tokens for ${(tokens / 1000).toFixed(1)} kB: it may request so much now, ` +
+            "and more come at the line's rate."}
       </figcaption>
       <Canvas
         kind="grants"

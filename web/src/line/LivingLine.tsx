@@ -12,7 +12,8 @@ export function LivingLine() {
     <>
       <h1>What does a full buffer do to the people on a line?</h1>
       <p class="lead">
-        Photos are uploaded over a cable modem. <b>Make its buffer longer</b>, and hear the call break.
+        Photos are uploaded over a cable modem. <b>Make its buffer longer</b>, and hear the call
+        break.
       </p>
       <Line
         scene={LIVING_LINE}

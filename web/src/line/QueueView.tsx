@@ -57,8 +57,8 @@ export function QueueView(props: Props) {
     <figure>
       <figcaption>
         {name}: {count} {count === 1 ? "packet waits" : "packets wait"},{" "}
-        <output data-bytes={now?.bytes}>{timeFor(now?.bytes ?? 0, mbps).toFixed(0)} ms</output> at{" "}
-        {mbps} Mbit/s. They leave at the right. Point at one, or{" "}
+        <output data-bytes={now?.bytes}>{timeFor(now?.bytes ?? 0, mbps).toFixed(0)} ms</output>{" "}
+        at {mbps} Mbit/s. They leave at the right. Point at one, or{" "}
         <button type="button" class="small" onClick={() => follow(now?.waiting.at(-1))}>
           follow the last
         </button>

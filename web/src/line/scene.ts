@@ -42,7 +42,7 @@ export interface Person {
   /**
    * The number: a measure of its application by its name in result tables, graded as Python grades
    * it; or `rate`, what its flow delivers in Mbit/s, or `delay`, what 95 % of its packets stay
-   * below in ms. The latter two stand for the latest two seconds, and of them only the delay is graded.
+   * below in ms. The latter two stand for the latest two seconds; only the delay is graded.
    */
   measure: string;
   /** The side whose packets count: 0 of the customer's host, 1 of the other one. */
@@ -85,15 +85,15 @@ export interface Scene {
   override: (settings: Settings) => Overrides;
   /**
    * What the cable line's `change` takes over while the run goes on, when a control with `isLive`
-   * is turned: by a name, the keys of the change (`service_flow`, `rate`, `queue`, …) as TOML values.
+   * is turned: by a name, the keys of the change (`service_flow`, `rate`, `queue`, …) as TOML.
    * Turning another control begins the run anew, which then goes on from the same moment.
    */
   live?: (settings: Settings) => Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** From when on people are there, ms: a run begins to be shown at that time. */
   fromMs: number;
-  /** A run that begins anew because something was turned is shown from this time at the latest, ms. */
+  /** A run that begins anew when something is turned is shown from this time at the latest, ms. */
   latestMs?: number;
-  /** The name of a flow that is drawn in grey: the many packets between which others are looked for. */
+  /** The flow that is drawn in grey: the many packets between which others are looked for. */
   grey?: string;
   /** What has to be said of some settings. */
   note?: (settings: Settings) => string | undefined;

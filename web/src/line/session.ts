@@ -2,7 +2,8 @@
 
 import EngineWorker from "../engine/worker?worker&inline";
 import { read } from "../engine/events";
-import { type Overrides, type Refusal, type Reply, type Request, sayBroken } from "../engine/messages";
+import type { Overrides, Refusal, Reply, Request } from "../engine/messages";
+import { sayBroken } from "../engine/messages";
 import { History } from "./history";
 import { type Fate, Picture } from "./picture";
 

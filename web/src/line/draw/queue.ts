@@ -13,7 +13,7 @@ export interface QueueShape {
   roomBytes: number;
   bytes: number;
   waiting: readonly Waiting[];
-  /** The number of the flow in grey; packets of others are drawn over it, wide enough to be seen. */
+  /** The number of the flow in grey; packets of others are drawn over it, wide enough to see. */
   grey: number;
 }
 

@@ -1,7 +1,7 @@
 // The call as it is heard: packets that are lost, or too late to be played, are silence.
 //
-// The listener's de-jitter buffer is as deep as in the engine's score, 40 ms: all packets are played
-// so much later than the fastest one of the latest ten seconds.
+// The listener's de-jitter buffer is as deep as in the engine's score, 40 ms: all packets are
+// played so much later than the fastest one of the latest ten seconds.
 
 import type { Fate } from "../picture";
 import { synthesise } from "./voice";
