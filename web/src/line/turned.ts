@@ -90,7 +90,9 @@ export class TurnedLine {
     this.turns += 1;
     for (const [name, keys] of Object.entries(tables)) {
       const lines = Object.entries(keys).map(([key, value]) => `${key} = ${value}`);
-      const head = `[link.cable.docsis.change.turn_${this.turns}_${name}]`;
+      // Changes of one moment are made in the order of their names.
+      const turn = `${this.turns}`.padStart(6, "0");
+      const head = `[link.cable.docsis.change.turn_${turn}_${name}]`;
       this.changes += `\n${[head, `at = "${at} ms"`, ...lines].join("\n")}\n`;
     }
     this.session.mbps = this.scene.mbps(this.settings);
