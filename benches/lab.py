@@ -53,11 +53,12 @@ def throttle(page: Page) -> Any:
 
 def time_turns(page: Page, turn: Any, times: int) -> list[float]:
     """Turn something some times; give the ms from each turn to the picture of it."""
-    for _ in range(times):
+    entries = "performance.getEntriesByType('measure')"
+    for number in range(times):
         turn()
-        page.wait_for_timeout(1500)
-    script = "performance.getEntriesByType('measure').map((own) => own.duration)"
-    taken: list[float] = page.evaluate(script)
+        page.wait_for_function(f"{entries}.length > {number}", timeout=60_000)
+        page.wait_for_timeout(1000)
+    taken: list[float] = page.evaluate(f"{entries}.map((own) => own.duration)")
     page.evaluate("performance.clearMeasures()")
     return taken
 
@@ -69,7 +70,7 @@ def show(name: str, values: list[float], unit: str) -> None:
 
 
 def measure_memory(browser: Browser, hours: float) -> None:
-    """Let the line run for simulated hours; print the heaps of page and engine each hour."""
+    """Let the line run for simulated hours; print the heap of the page after each."""
     page, _ = open_lab(browser, HURRY)
     page.get_by_label("time").select_option("10 times faster")
     for hour in range(1, int(hours) + 1):

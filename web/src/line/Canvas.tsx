@@ -9,18 +9,21 @@ interface Props {
   label: string;
   kind: string;
   draw: (surface: Surface) => void;
+  /** The least time between two pictures, ms. */
+  everyMs?: number;
   onPress?: (x: number, y: number, width: number, height: number) => void;
 }
 
-export function Canvas({ label, kind, draw, onPress }: Props) {
+export function Canvas({ label, kind, draw, everyMs = 0, onPress }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const latest = useRef(draw);
   latest.current = draw;
   useEffect(() => {
-    const everyMs = matchMedia("(prefers-reduced-motion: reduce)").matches ? 1000 : 0;
-    let [frame, drawnAt] = [0, -everyMs];
+    const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const pauseMs = isCalm ? 1000 : everyMs;
+    let [frame, drawnAt] = [0, -pauseMs];
     const step = (now: number): void => {
-      const surface = now >= drawnAt + everyMs && canvas.current && prepare(canvas.current);
+      const surface = now >= drawnAt + pauseMs && canvas.current && prepare(canvas.current);
       if (surface) {
         drawnAt = now;
         latest.current(surface);

@@ -56,6 +56,8 @@ export function StripView({ line, view }: Props) {
       <Canvas
         kind={view}
         label={title}
+        // Half a minute moves by less than a pixel in this time.
+        everyMs={50}
         draw={(surface) => {
           const samples = line.session.shown?.history.samples ?? [];
           drawStrip(surface, samples, listCourses({ line, view }, surface.tones.text), least);

@@ -62,7 +62,8 @@ export class Watch {
     const step = (now: number): void => {
       this.go(Math.min(now - last, LONGEST_MS));
       last = now;
-      if (now >= readAt + READ_EVERY_MS) {
+      const isNew = this.lines.some((line) => !line.reading && line.session.shown);
+      if (isNew || now >= readAt + READ_EVERY_MS) {
         readAt = now;
         for (const line of this.lines) line.read();
         this.onRead();
