@@ -15,6 +15,10 @@ pytestmark = [
     pytest.mark.skipif(not LAB.is_file(), reason="needs what `make web` builds"),
 ]
 
+#: Somebody on the line has a number.
+HAS_NUMBERS = """[...document.querySelectorAll('.people li')].some(
+    (own) => !Number.isNaN(Number(own.dataset.value)))"""
+
 #: Of each lesson: the beginning of what is turned, and to what, by step. A switch has no value.
 TURNS: dict[str, list[tuple[str, str]]] = {
     "bufferbloat": [
@@ -90,7 +94,7 @@ def turn(page: Any, name: str, value: str) -> None:
 def test_a_lesson_can_be_finished_by_the_keyboard_alone(page: Any, lesson: str) -> None:
     page.goto(f"{LAB.as_uri()}#lesson/{lesson}")
     for name, value in TURNS[lesson]:
-        page.wait_for_selector(".people .number:has-text(' ')")
+        page.wait_for_function(HAS_NUMBERS)
         assert page.locator(".next").count() == 0
         if page.locator(".guess").count():
             reach(page, page.locator(".guess button").first.inner_text())
@@ -111,7 +115,7 @@ def test_no_step_is_done_by_waiting(page: Any) -> None:
 
 def complete_first(page: Any) -> None:
     """Complete the first step of the first lesson by the mouse."""
-    page.wait_for_selector(".people .number:has-text(' ')")
+    page.wait_for_function(HAS_NUMBERS)
     page.locator(".guess button").first.click()
     page.get_by_role("button", name="show “photos are uploaded”").click()
     page.keyboard.press("Space")
@@ -142,7 +146,7 @@ def test_a_complete_step_keeps_its_tick_and_the_way_back_leads_to_it(page: Any) 
 
 def test_a_card_says_with_what_it_was_seen_and_what_is_amiss_is_named(page: Any) -> None:
     page.goto(f"{LAB.as_uri()}#lesson/bufferbloat/5")
-    page.wait_for_selector(".people .number:has-text(' ')")
+    page.wait_for_function(HAS_NUMBERS)
     queue = page.get_by_role("combobox", name="queue")
     page.get_by_role("slider", name="buffer").focus()
     page.keyboard.press("ArrowRight")
