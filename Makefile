@@ -38,8 +38,8 @@ test: tools ## Everything that must pass: Rust and Python tests, checks, generat
 # The two sides side by side would only wait for each other's compiler.
 .PHONY: test-slow
 test-slow: tools ## What takes long: the slow tests, and the golden scenarios with every arithmetic and debug assertion checked
-	@if command -v npm >/dev/null && command -v rustup >/dev/null; then $(MAKE) --no-print-directory web; \
-		else echo 'no npm or no rustup: the lab in a browser is not built, and its tests are skipped'; fi
+	@if $(MAKE) --no-print-directory --silent node; then $(MAKE) --no-print-directory web; \
+		else echo 'the lab in a browser is not built, and its tests are skipped'; fi
 	@$(MAKE) --no-print-directory test-python-slow
 	@$(MAKE) --no-print-directory test-checked
 
@@ -90,9 +90,12 @@ web: node build wasm ## The lab in a browser, in one file, which headend lab ope
 	@echo 'target/web/index.html'
 
 # What is missing is said before minutes of compiling.
+IS_NEW_ENOUGH := const [major, minor] = process.versions.node.split(".").map(Number); \
+	process.exit(major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19) ? 0 : 1)
+
 .PHONY: node
 node:
-	@command -v npm >/dev/null || { echo 'missing: Node 20.19, 22.12 or newer, with npm' >&2; exit 1; }
+	@command -v npm >/dev/null && node -e '$(IS_NEW_ENOUGH)' || { echo 'missing: Node 20.19, 22.12 or newer, with npm' >&2; exit 1; }
 	@command -v rustup >/dev/null || { echo 'missing: rustup, which installs Rust for browsers: https://rustup.rs' >&2; exit 1; }
 
 $(BINDGEN)/bin/wasm-bindgen: | tools
