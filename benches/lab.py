@@ -72,7 +72,7 @@ def show(name: str, values: list[float], unit: str) -> None:
 def measure_memory(browser: Browser, hours: float) -> None:
     """Let the line run for simulated hours; print the heap of the page after each."""
     page, _ = open_lab(browser, HURRY)
-    page.get_by_label("time").select_option("10 times faster")
+    page.get_by_label("time", exact=True).select_option("10 times faster")
     for hour in range(1, int(hours) + 1):
         before = float(page.get_attribute(".line", "data-now") or 0)
         simulated = 0.0
