@@ -19,7 +19,6 @@ const CALM = 50;
 
 const scene: Scene = {
   text,
-  shipped: "living-line",
   queues: ["cable.up"],
   mbps: () => RATE,
   roomMs: (settings) => Number(settings.buffer),

@@ -1,5 +1,6 @@
 // The numbers that lessons tell, from the file that a test compares with the engine.
 
+import { writeCommand } from "../command";
 import content from "./claims.json";
 import type { LessonName } from "./lesson";
 
@@ -37,18 +38,16 @@ export function readScenario(name: LessonName): string | undefined {
 }
 
 /** The command that gives a number with the installed headend. */
-function writeCommand(name: LessonName, claim: Claim): string {
+function commandOf(name: LessonName, claim: Claim): string {
   const { scenario, set } = content[name] as Content;
-  const pairs = Object.entries({ ...set, ...claim.set });
-  const words = pairs.map(([path, value]) => ` --set '${path}=${value}'`);
-  return `headend run ${readScenario(name) ?? scenario}${words.join("")}`;
+  return writeCommand(readScenario(name) ?? scenario, Object.entries({ ...set, ...claim.set }));
 }
 
 /** The commands of a lesson, each once, with the numbers that it gives. */
 export function listCommands(name: LessonName): { command: string; claims: Claim[] }[] {
   const found = new Map<string, Claim[]>();
   for (const claim of Object.values((content[name] as Content).claims)) {
-    const command = writeCommand(name, claim);
+    const command = commandOf(name, claim);
     found.set(command, [...(found.get(command) ?? []), claim]);
   }
   return [...found].map(([command, claims]) => ({ command, claims }));

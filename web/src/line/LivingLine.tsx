@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 
 import { Line } from "./Line";
-import { LIVING_LINE, writeCommand } from "./living";
+import { LIVING_LINE, writeLivingCommand } from "./living";
 import type { Settings } from "./scene";
 
 export function LivingLine() {
@@ -23,7 +23,7 @@ export function LivingLine() {
         onReading={(reading) => setSettings(reading.settings)}
       />
       <p class="soft">
-        A line with these settings in the installed headend: <code>{writeCommand(settings)}</code>
+        A line with these settings in the installed headend: <code>{writeLivingCommand(settings)}</code>
       </p>
     </>
   );

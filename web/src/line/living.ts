@@ -1,6 +1,7 @@
 // The scene of the living line: five people at home behind one modem.
 
 import scenario from "../../../scenarios/living-line.toml?raw";
+import { writeCommand } from "../command";
 import type { Overrides } from "../engine/messages";
 import type { Scene, Settings } from "./scene";
 import { NEVER } from "./turned";
@@ -38,7 +39,6 @@ function override(settings: Settings, never = NEVER): Overrides {
 
 export const LIVING_LINE: Scene = {
   text: scenario,
-  shipped: "living-line",
   queues: ["cable.up", "cable.up_low_latency"],
   mbps: (settings) => Number(settings.rate),
   roomMs: (settings) => Number(settings.buffer),
@@ -112,10 +112,6 @@ export const LIVING_LINE: Scene = {
 };
 
 /** The command that runs the same with the installed headend, whose run of it lasts 120 s. */
-export function writeCommand(settings: Settings): string {
-  const words = override(settings, "119 s").map(([path, value]) => {
-    const pair = `${path}=${value}`;
-    return /[ "]/.test(pair) ? `--set '${pair}'` : `--set ${pair}`;
-  });
-  return ["headend run living-line", ...words].join(" ");
+export function writeLivingCommand(settings: Settings): string {
+  return writeCommand("living-line", override(settings, "119 s"));
 }

@@ -52,7 +52,6 @@ export function read(
     settings,
     turnedMs,
     waitMs: waits.at(-1) ?? Number.NaN,
-    leastWaitMs: waits.length ? Math.min(...waits) : Number.NaN,
     mostWaitMs: waits.length ? Math.max(...waits) : Number.NaN,
     flows: new Map(readings),
   };

@@ -67,8 +67,6 @@ export type View =
 export interface Scene {
   /** The scenario: TOML. */
   text: string;
-  /** The name by which the installed headend has it, if it is a shipped one as it is. */
-  shipped?: string;
   /** The queues that are drawn, by their names in results; the first one's wait is told. */
   queues: readonly string[];
   /** The rate that empties those queues, in Mbit/s, for some settings. */
@@ -107,8 +105,7 @@ export interface Reading {
   turnedMs: number;
   /** How long what waits in the first queue takes at its rate, ms. */
   waitMs: number;
-  /** Least and most of the wait over the latest ten seconds since something was turned. */
-  leastWaitMs: number;
+  /** The most of it over the latest ten seconds since something was turned. */
   mostWaitMs: number;
   /** By flow, over the latest two seconds. */
   flows: ReadonlyMap<string, FlowReading>;

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 
-import { writeCommand } from "./command";
+import { writeCommand } from "../command";
 import { LABELS } from "./Results";
 import { encode, PREFIX, type Setup } from "./link";
 import { explainFault } from "./useBench";
