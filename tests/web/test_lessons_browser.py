@@ -93,7 +93,8 @@ def turn(page: Any, name: str, value: str) -> None:
 @pytest.mark.parametrize("lesson", TURNS)
 def test_a_lesson_can_be_finished_by_the_keyboard_alone(page: Any, lesson: str) -> None:
     page.goto(f"{LAB.as_uri()}#lesson/{lesson}")
-    for name, value in TURNS[lesson]:
+    for number, (name, value) in enumerate(TURNS[lesson], start=1):
+        page.wait_for_selector(f".places [aria-current=step]:has-text('{number}')")
         page.wait_for_function(HAS_NUMBERS)
         assert page.locator(".next").count() == 0
         if page.locator(".guess").count():
