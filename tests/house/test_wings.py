@@ -41,6 +41,8 @@ ORDER = (
     "recommendation",
     "capacity",
     "loading",
+    "measurement",
+    "fitting",
     "cli",
     "__main__",
 )

@@ -1,0 +1,1 @@
+"""Measured lines: what speed tests and probes wrote, read into one record; runs written as such."""
