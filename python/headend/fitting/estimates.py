@@ -1,4 +1,4 @@
-"""What was estimated of a line: each value with its interval, what it rests on, and what is unknown."""
+"""What was estimated of a line: values with intervals, what they rest on, what is unknown."""
 
 from __future__ import annotations
 
