@@ -1,0 +1,11 @@
+"""The list of readers: every kind of file that ``headend import`` reads."""
+
+from __future__ import annotations
+
+from headend.measurement.flent import FLENT
+from headend.measurement.ping_log import PING_LOG
+from headend.measurement.reader import Reader
+
+#: In the order in which they are tried: those that know their files by names of fields before those
+#: that know them by the form of lines.
+READERS: tuple[Reader, ...] = (FLENT, PING_LOG)
