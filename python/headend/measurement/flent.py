@@ -94,6 +94,9 @@ _VERSION = re.compile(r"[\w.+-]{1,40}", re.ASCII)
 #: Answers that netperf tells of in a time with one: its times and rates are rounded.
 _LEAST_ANSWERED = 0.9
 
+#: netperf repeats no lost request: a longer time between two answers, s, is the rest of the test.
+_STALLED_S = 10.0
+
 #: Runners of flent that say which probe a series is of.
 _PROBES = {"PingRunner": Probe.ICMP, "IrttRunner": Probe.UDP}
 
@@ -225,7 +228,7 @@ def _open(top: JsonObject, raw: Mapping[str, list[dict[str, Any]]]) -> _File:
     top.object("results")
     series = metadata.find_object("SERIES_META").values
     stated = _parse_time(metadata.values.get("T0"))
-    starts = [_find_start(item) for name, items in raw.items() for item in items[:1] if name]
+    starts = [_find_start(item) for items in raw.values() for item in items]
     if not starts:
         return _File(top, metadata, series, stated or 0.0, 0.0, xs)
     begin = min(starts)
@@ -416,8 +419,8 @@ def _read_raw_delays(
             continue
         if (length := take_number(item.get("dur"))) is not None:
             # netperf's requests follow one another: so many in that time, each when the last one
-            # was answered. In a time with less than one, none was.
-            if value * length < _LEAST_ANSWERED:
+            # was answered.
+            if value * length < _LEAST_ANSWERED or length > _STALLED_S:
                 continue
             at, value = at - min(max(length, 0.0), LONGEST_S), 1e3 / value
         else:

@@ -233,7 +233,7 @@ def _reconcile(
         if medians and max(medians) > _UNLIKE * min(medians):
             shown = join_names([f"{median / 1e6:.3g}" for median in medians])
             notes.append(
-                f"The files' rates {direction.value} are {shown} Mbit/s: perhaps of different lines."
+                f"Rates {direction.value} of the files are {shown} Mbit/s: are they of one line?"
             )
     marks = [one.marks for one in measurements if one.marks is not None]
     return (
