@@ -1,0 +1,334 @@
+"""How fast a direction of the line is: the sustained rate, and a token bucket's peak and burst.
+
+A link that has packets waiting sends at its rate. So the sustained rate is the median of those
+seconds of load in which the probes show a queue. Where they show none, since the queue is short or
+the probes do not wait in it, it is the 75th percentile of all seconds, and the 90th where both
+directions were loaded: either may then have waited for the acknowledgements of the other.
+
+What limits it: tools count payload, and the line carries headers, acknowledgements of the other
+direction and probes besides. Receivers read what waited behind a loss all at once, so single
+seconds are too high or too low, and the median of many is neither.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from headend.fitting.estimates import Bound, Estimate
+from headend.fitting.intervals import BLOCK, draw_again, median, quantile
+from headend.fitting.samples import (
+    SETTLING,
+    TRIP_OF,
+    choose_series,
+    gather,
+    idle_phases,
+    loading_phases,
+    phases_of,
+)
+from headend.measurement.record import (
+    Counted,
+    Direction,
+    Load,
+    Measurement,
+    Phase,
+    Probe,
+    RateSeries,
+    Trip,
+)
+
+#: IP bytes over TCP payload in full packets of 1500 bytes: over IPv4 with time stamps, as most
+#: systems send; without time stamps; over IPv6 with them. The last two are the bounds.
+HEADERS = 1500 / 1448
+LEAST_HEADERS = 1500 / 1460
+MOST_HEADERS = 1500 / 1428
+
+#: IP bytes of acknowledgements for each IP byte of data: 52 for two packets (RFC 5681 §4.2). Those
+#: that receivers or routers merge are fewer, so the bounds of a rate have none.
+ACKNOWLEDGING = 52 / 3000
+
+#: IP bytes of a probe: that of a ping program by default.
+PROBE_SIZE = 84
+
+#: The facts' range is from the 75th to the 90th percentile.
+ALONE, AMONG_BOTH = 0.75, 0.90
+
+#: So many seconds with a queue are enough to look at no others.
+ENOUGH_BUSY = 5
+
+#: A queue is there when the least delay of a second is this much above the idle line's, ms, or this
+#: many packets of 1500 bytes, whichever is more.
+QUEUED_MS, QUEUED_PACKETS = 2.0, 4
+
+#: The first seconds are a burst's when they are this much faster than the sustained rate, on the
+#: whole.
+FASTER = 1.1
+
+#: A tool that misses a value misses a bin or two, s. In a longer gap nothing was sent.
+LONGEST_GAP = 1.0
+
+#: A burst ends in this share of its load: what follows must show the sustained rate.
+LATEST_KNEE = 0.6
+
+#: A burst is looked for in bins of this length, s, or of the series' own.
+BURST_BIN = 0.2
+
+
+@dataclass(frozen=True)
+class RateEstimates:
+    """The rates of a direction.
+
+    Parameters
+    ----------
+    rate, peak, burst
+        As in DirectionEstimates.
+    seconds
+        The rate of IP packets in each second of load that counts, bit/s.
+    busy
+        How many of these had a queue all along.
+    """
+
+    rate: Estimate
+    peak: Estimate | None
+    burst: Estimate | None
+    seconds: tuple[float, ...]
+    busy: int
+
+
+@dataclass(frozen=True)
+class _Knee:
+    """Where a burst of a load ended, and the bits that came until then beyond the level."""
+
+    phase: Phase
+    end: float
+    surplus: float
+
+
+@dataclass(frozen=True)
+class _Total:
+    """The bits of a direction up to any time, as a function in pieces."""
+
+    times: tuple[float, ...]
+    bits: tuple[float, ...]
+
+    def at(self, time: float) -> float:
+        after = bisect_right(self.times, time)
+        if after == 0:
+            return 0.0
+        if after == len(self.times):
+            return self.bits[-1]
+        start, end = self.times[after - 1], self.times[after]
+        share = (time - start) / (end - start)
+        return self.bits[after - 1] + share * (self.bits[after] - self.bits[after - 1])
+
+
+def estimate_rates(measurement: Measurement, direction: Direction) -> RateEstimates | None:
+    """Estimate the rates of a direction from the series of its transfers.
+
+    None where no transfer of this direction was recorded for two seconds of load.
+    """
+    phases = phases_of(measurement)
+    loaded = loading_phases(phases, direction)
+    totals = _add_up(measurement.rates, direction)
+    if not totals or not loaded:
+        return None
+    bins = [
+        _bins(totals, phase, 1.0, min(SETTLING, (phase.end - phase.start) / 3)) for phase in loaded
+    ]
+    seconds = [each for some in bins for each in some]
+    if len(seconds) < 2:
+        return None
+    level = _later_level(bins)
+    if level <= 0:
+        return None
+    knees = [_find_knee(totals, phase, level) for phase in loaded]
+    kept = [
+        (second, rate)
+        for some, knee in zip(bins, knees, strict=True)
+        for second, rate in some
+        if knee is None or second.start >= knee.end
+    ]
+    kept = kept or seconds
+    besides = _carried_besides(measurement, phases, direction, loaded)
+    rate, busy = _sustained(measurement, direction, phases, kept, besides)
+    peak, burst = _burst(totals, [knee for knee in knees if knee is not None], rate)
+    return RateEstimates(rate, peak, burst, tuple(rate for _, rate in kept), busy)
+
+
+def _sustained(
+    measurement: Measurement,
+    direction: Direction,
+    phases: Sequence[Phase],
+    seconds: Sequence[tuple[Phase, float]],
+    besides: tuple[float, float],
+) -> tuple[Estimate, int]:
+    both = all(second.load is Load.BOTH for second, _ in seconds)
+    queued = _have_queue(measurement, direction, phases, seconds, both)
+    busy = [rate for (_, rate), waits in zip(seconds, queued, strict=True) if waits]
+    if len(busy) >= ENOUGH_BUSY:
+        values, share = busy, 0.5
+        basis = f"{len(busy)} seconds of load in which packets waited"
+    else:
+        values, share = [rate for _, rate in seconds], AMONG_BOTH if both else ALONE
+        basis = f"the {share * 100:.0f}th percentile of {len(values)} seconds of load"
+    value = quantile(sorted(values), share)
+    low, high = draw_again(values, round(BLOCK), lambda drawn: quantile(drawn, share))
+    probes, acknowledgements = besides
+    estimate = Estimate(
+        value + probes + acknowledgements,
+        max(0.0, low * LEAST_HEADERS / HEADERS + probes),
+        high * MOST_HEADERS / HEADERS + probes + acknowledgements,
+        basis,
+        len(values),
+    )
+    return estimate, len(busy)
+
+
+def _have_queue(
+    measurement: Measurement,
+    direction: Direction,
+    phases: Sequence[Phase],
+    seconds: Sequence[tuple[Phase, float]],
+    both: bool,
+) -> list[bool]:
+    """Say of each second whether all its probes waited in this direction's queue."""
+    series = choose_series(measurement, TRIP_OF[direction])
+    if series is None and not both:
+        series = choose_series(measurement, Trip.ROUND)
+    if series is None or not series.times or series.probe is Probe.IN_FLOW:
+        return [False] * len(seconds)
+    idle = gather(series, idle_phases(phases), Load.IDLE).delays
+    base = min(idle or series.delays)
+    fastest = max(rate for _, rate in seconds)
+    least = base + max(QUEUED_MS, QUEUED_PACKETS * 12e6 / fastest if fastest > 0 else QUEUED_MS)
+    waits = []
+    for second, _ in seconds:
+        delays = gather(series, [second], second.load).delays
+        waits.append(bool(delays) and min(delays) > least)
+    return waits
+
+
+def _carried_besides(
+    measurement: Measurement,
+    phases: Sequence[Phase],
+    direction: Direction,
+    loaded: Sequence[Phase],
+) -> tuple[float, float]:
+    """Give what the line carried besides the transfers, bit/s: probes, and acknowledgements."""
+    length = sum(phase.end - phase.start for phase in loaded)
+    counts: dict[tuple[Probe, str, str], int] = {}
+    for series in measurement.delays:
+        if series.times and series.probe not in {Probe.IN_FLOW, Probe.REQUEST}:
+            kind = (series.probe, series.marking, series.flow)
+            sent = gather(series, loaded, Load.BOTH).sent
+            counts[kind] = max(counts.get(kind, 0), sent)
+    probes = sum(counts.values()) * PROBE_SIZE * 8 / length
+    if any(phase.load is not Load.BOTH for phase in loaded):
+        return probes, 0.0
+    other = Direction.UP if direction is Direction.DOWN else Direction.DOWN
+    totals = _add_up(measurement.rates, other)
+    carried = sum(_between(totals, phase.start, phase.end) for phase in loaded) / length
+    return probes, carried * ACKNOWLEDGING
+
+
+def _burst(
+    totals: Sequence[_Total], knees: Sequence[_Knee], rate: Estimate
+) -> tuple[Estimate | None, Estimate | None]:
+    """Estimate a token bucket from the load that began with the largest burst."""
+    if not knees:
+        return None, None
+    knee = max(knees, key=lambda each: each.surplus)
+    basis = f"the first {knee.end - knee.phase.start:.1f} s of a load, faster than all later ones"
+    bins = _bins(totals, Phase(knee.phase.load, knee.phase.start, knee.end), BURST_BIN, 0.0)
+    faster = sorted(value for _, value in bins if value > rate.value)
+    peak = quantile(faster, 0.5)
+    low, high = quantile(faster, 0.25), quantile(faster, 0.75)
+    doubt = (rate.high - rate.low) / 2 * (knee.end - knee.phase.start)
+    return (
+        Estimate(
+            peak,
+            low * LEAST_HEADERS / HEADERS,
+            high * MOST_HEADERS / HEADERS,
+            basis,
+            len(faster),
+            Bound.AT_LEAST,
+        ),
+        Estimate(
+            knee.surplus / 8,
+            max(0.0, knee.surplus - doubt) / 8,
+            (knee.surplus + doubt) / 8,
+            basis,
+            len(bins),
+            Bound.AT_LEAST,
+        ),
+    )
+
+
+def _find_knee(totals: Sequence[_Total], phase: Phase, level: float) -> _Knee | None:
+    """Find when a burst ended: until then more came since the load began than the level allows.
+
+    What waited behind a loss and is read at once is no burst: it came no sooner for that. While
+    both directions are loaded, the later seconds may be slower for the other direction's sake, so
+    no burst is looked for.
+    """
+    bins = _bins(totals, phase, BURST_BIN, 0.0)
+    if phase.load is Load.BOTH or len(bins) < 4 / BURST_BIN:
+        return None
+    surplus = list(accumulate((rate - level) * BURST_BIN for _, rate in bins))
+    last = max(range(len(surplus)), key=lambda k: surplus[k])
+    elapsed = bins[last][0].end - phase.start
+    length = phase.end - phase.start
+    is_early = elapsed < LATEST_KNEE * length
+    is_burst = surplus[last] > (FASTER - 1) * level * max(1.0, elapsed)
+    return _Knee(phase, bins[last][0].end, surplus[last]) if is_early and is_burst else None
+
+
+def _later_level(bins: Sequence[Sequence[tuple[Phase, float]]]) -> float:
+    later = [rate for some in bins for _, rate in some[len(some) // 2 :]]
+    return median(later)
+
+
+def _bins(
+    totals: Sequence[_Total], phase: Phase, length: float, skip: float
+) -> list[tuple[Phase, float]]:
+    """Give the rate of IP packets in whole bins of a phase, bit/s."""
+    first = max(phase.start + skip, min(total.times[0] for total in totals))
+    end = min(phase.end, max(total.times[-1] for total in totals))
+    count = int((end - first) / length + 1e-9)
+    edges = [first + k * length for k in range(count + 1)]
+    bits = [sum(total.at(edge) for total in totals) for edge in edges]
+    return [
+        (Phase(phase.load, edges[k], edges[k + 1]), (bits[k + 1] - bits[k]) / length)
+        for k in range(count)
+    ]
+
+
+def _between(totals: Sequence[_Total], start: float, end: float) -> float:
+    return sum(total.at(end) - total.at(start) for total in totals)
+
+
+def _add_up(series: Iterable[RateSeries], direction: Direction) -> list[_Total]:
+    """Give the bits of IP packets of a direction over time, of the sum where there is one."""
+    own = [each for each in series if each.direction is direction and len(each.rates) > 0]
+    sums = [each for each in own if not each.flow]
+    return [_accumulate(each) for each in sums or own]
+
+
+def _accumulate(series: RateSeries) -> _Total:
+    """Add up the bits of a series. In a short gap the rate is that of the bin behind it."""
+    factor = HEADERS if series.counted is Counted.PAYLOAD else 1.0
+    rows = sorted(zip(series.starts, series.ends, series.rates, strict=True))
+    times, bits = [rows[0][0]], [0.0]
+    for start, end, rate in rows:
+        start = max(start, times[-1])
+        if end <= start:
+            continue
+        if start > times[-1]:
+            gap = start - times[-1]
+            bits.append(bits[-1] + (rate * factor * gap if gap <= LONGEST_GAP else 0.0))
+            times.append(start)
+        bits.append(bits[-1] + rate * factor * (end - start))
+        times.append(end)
+    return _Total(tuple(times), tuple(bits))

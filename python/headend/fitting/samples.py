@@ -1,0 +1,193 @@
+"""Which samples of a measurement belong to which load, and which probe speaks for the line."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from headend.measurement.record import (
+    DelaySeries,
+    Direction,
+    Load,
+    Measurement,
+    Phase,
+    Probe,
+    RateSeries,
+    Trip,
+)
+
+#: How long slow start, and what it left in a queue, may take, s. Slow start over 150 ms to
+#: 500 Mbit/s takes ten round trips; a queue of 1 s then takes as long to empty.
+SETTLING = 2.0
+
+#: Before the end of an idle phase, s: clocks of a tool's parts may differ, and connections open.
+EDGE = 0.25
+
+#: A direction is loaded while its rate is above this share of the largest, where a measurement
+#: says nothing of phases.
+LOADED_SHARE = 0.1
+
+#: The load of one direction alone.
+LOAD_OF = {Direction.UP: Load.UP, Direction.DOWN: Load.DOWN}
+
+#: The one-way trip of a direction.
+TRIP_OF = {Direction.UP: Trip.UP, Direction.DOWN: Trip.DOWN}
+
+#: Which probe speaks for the line, the best first. ICMP and UDP are sent at constant intervals; a
+#: request waits for the one before it, so that long delays have few samples.
+PREFERRED = (Probe.ICMP, Probe.UDP, Probe.UNKNOWN, Probe.REQUEST, Probe.IN_FLOW)
+
+
+@dataclass(frozen=True)
+class Delays:
+    """Samples of one load, in order of time.
+
+    Parameters
+    ----------
+    times
+        When each answered probe was sent, s; empty where the tool keeps no times.
+    delays
+        Of each, ms.
+    lost
+        When probes without an answer were sent, s.
+    lost_count
+        How many had none.
+    """
+
+    times: tuple[float, ...] = ()
+    delays: tuple[float, ...] = ()
+    lost: tuple[float, ...] = ()
+    lost_count: int = 0
+
+    @property
+    def sent(self) -> int:
+        """How many probes were sent."""
+        return len(self.delays) + self.lost_count
+
+    def above(self, base: float) -> Delays:
+        """Give the same samples less a constant, ms."""
+        return Delays(
+            self.times, tuple(delay - base for delay in self.delays), self.lost, self.lost_count
+        )
+
+
+def phases_of(measurement: Measurement) -> tuple[Phase, ...]:
+    """Give the phases of load, from the rates where the measurement names none."""
+    if measurement.phases:
+        return tuple(sorted(measurement.phases, key=lambda phase: phase.start))
+    return _find_phases(measurement)
+
+
+def select_phases(phases: Sequence[Phase], load: Load) -> list[Phase]:
+    """Give the phases of one load."""
+    return [phase for phase in phases if phase.load is load and phase.end > phase.start]
+
+
+def loading_phases(phases: Sequence[Phase], direction: Direction) -> list[Phase]:
+    """Give the phases that tell most of a direction: its own, or those of both directions."""
+    return select_phases(phases, LOAD_OF[direction]) or select_phases(phases, Load.BOTH)
+
+
+def settle(phases: Sequence[Phase], settling: float = SETTLING) -> list[Phase]:
+    """Leave out how each phase begins: two seconds, but no more than a third of it."""
+    return [
+        Phase(phase.load, phase.start + min(settling, (phase.end - phase.start) / 3), phase.end)
+        for phase in phases
+    ]
+
+
+def idle_phases(phases: Sequence[Phase]) -> list[Phase]:
+    """Give when the line was idle, without the time that a queue takes to empty after a load."""
+    idle = select_phases(phases, Load.IDLE)
+    first = min((phase.start for phase in phases), default=0.0)
+    kept = []
+    for phase in idle:
+        after_load = phase.start > first
+        start = settle([phase])[0].start if after_load else phase.start
+        kept.append(Phase(phase.load, start, max(start, phase.end - EDGE)))
+    return kept
+
+
+def choose_series(measurement: Measurement, trip: Trip) -> DelaySeries | None:
+    """Choose the series of a trip that speaks for the line: its kind of probe, then its samples."""
+    series = [each for each in measurement.delays if each.trip is trip and len(each.delays) > 0]
+    return max(series, key=_preference, default=None)
+
+
+def gather(series: DelaySeries, phases: Iterable[Phase], load: Load) -> Delays:
+    """Give the samples of a series within some phases, or of a load where it has no times.
+
+    Parameters
+    ----------
+    series
+        Samples in any order of time.
+    phases
+        Of the load.
+    load
+        Which load a series without times must be of.
+    """
+    if not series.times:
+        if series.load is not load:
+            return Delays()
+        return Delays((), tuple(series.delays), (), series.lost_count)
+    pairs = sorted(zip(series.times, series.delays, strict=True))
+    times = [time for time, _ in pairs]
+    lost = sorted(series.lost)
+    kept: list[tuple[float, float]] = []
+    kept_lost: list[float] = []
+    for phase in phases:
+        kept += pairs[bisect_left(times, phase.start) : bisect_left(times, phase.end)]
+        kept_lost += lost[bisect_left(lost, phase.start) : bisect_left(lost, phase.end)]
+    return Delays(
+        tuple(time for time, _ in kept),
+        tuple(delay for _, delay in kept),
+        tuple(kept_lost),
+        len(kept_lost),
+    )
+
+
+def _preference(series: DelaySeries) -> tuple[bool, int, int]:
+    rank = -PREFERRED.index(series.probe)
+    usable = series.probe not in {Probe.IN_FLOW, Probe.REQUEST} and not series.marking
+    return usable, rank, len(series.delays)
+
+
+def _find_phases(measurement: Measurement) -> tuple[Phase, ...]:
+    """Find phases from rates, second by second, in which each direction is loaded or is not."""
+    totals = {
+        direction: _sum_by_second(
+            series for series in measurement.rates if series.direction is direction
+        )
+        for direction in Direction
+    }
+    seconds = sorted({second for total in totals.values() for second in total})
+    if not seconds:
+        return ()
+    most = {direction: max(total.values(), default=0.0) for direction, total in totals.items()}
+    phases: list[Phase] = []
+    for second in range(seconds[0], seconds[-1] + 1):
+        loaded = {
+            direction
+            for direction in Direction
+            if totals[direction].get(second, 0.0) > LOADED_SHARE * most[direction] > 0
+        }
+        load = Load.BOTH if len(loaded) == 2 else Load.IDLE
+        if len(loaded) == 1:
+            load = LOAD_OF[loaded.pop()]
+        if phases and phases[-1].load is load:
+            phases[-1] = Phase(load, phases[-1].start, second + 1.0)
+        else:
+            phases.append(Phase(load, float(second), second + 1.0))
+    return tuple(phases)
+
+
+def _sum_by_second(many: Iterable[RateSeries]) -> dict[int, float]:
+    listed = list(many)
+    sums = [series for series in listed if not series.flow]
+    total: dict[int, float] = {}
+    for series in sums or listed:
+        for start, end, rate in zip(series.starts, series.ends, series.rates, strict=True):
+            second = int((start + end) / 2 // 1)
+            total[second] = total.get(second, 0.0) + rate * (end - start)
+    return total
