@@ -1,0 +1,123 @@
+"""The queues that a direction of a line may have, each as a scenario writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headend.fitting.estimates import QueueKind
+
+#: The smallest buffer that is simulated, ms. A queue of a line that sends TCP holds some packets.
+LEAST_BUFFER_MS = 2.0
+
+#: The smallest buffer in packets of 1500 B: with fewer, no queue can be told from none.
+LEAST_BUFFER_PACKETS = 3
+
+#: How much deeper than all that was seen a buffer is that nothing ever filled.
+DEEP = 4.0
+
+PACKET_BITS = 1500 * 8
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A queue that a direction may have.
+
+    Parameters
+    ----------
+    name
+        Of the queue, as in ``queue = "pie"``; ``drop_tail_deep`` is one that was never full.
+    kind
+        What measurements can tell it from.
+    queue
+        As a plain link has it.
+    cable
+        What a cable line's direction has in its place: keys beside its rate.
+    """
+
+    name: str
+    kind: QueueKind
+    queue: str | Mapping[str, Any]
+    cable: Mapping[str, Any]
+
+
+def list_candidates(buffer: float, rate: float, *, is_full: bool) -> tuple[Candidate, ...]:
+    """List the queues that are tried.
+
+    Parameters
+    ----------
+    buffer
+        How long a full queue of this direction takes to empty, ms.
+    rate
+        Of the line, bit/s.
+    is_full
+        Whether the buffer was seen to be full. If not, a deeper one is tried besides.
+
+    Examples
+    --------
+    >>> [own.name for own in list_candidates(182.4, 10e6, is_full=True)]
+    ['drop_tail', 'pie', 'docsis_pie', 'codel', 'fq_codel', 'dualpi2']
+    >>> list_candidates(182.4, 10e6, is_full=True)[0].queue
+    {'drop_tail': {'limit': '182 ms'}}
+    """
+    deep = [] if is_full else [_make_drop_tail("drop_tail_deep", buffer * DEEP, rate)]
+    return (
+        _make_drop_tail("drop_tail", buffer, rate),
+        *deep,
+        _make("pie", QueueKind.PIE),
+        _make("docsis_pie", QueueKind.PIE),
+        _make("codel", QueueKind.CODEL),
+        _make("fq_codel", QueueKind.FLOW_QUEUEING),
+        Candidate(
+            "dualpi2",
+            QueueKind.LOW_LATENCY,
+            "dualpi2",
+            {"queue": "docsis_pie", "low_latency": "on"},
+        ),
+    )
+
+
+def choose_buffer(buffer: float, rate: float) -> float:
+    """Give the buffer that is simulated, ms: no less than some packets."""
+    least = LEAST_BUFFER_PACKETS * PACKET_BITS / rate * 1e3
+    return max(buffer, least, LEAST_BUFFER_MS)
+
+
+def _make_drop_tail(name: str, buffer: float, rate: float) -> Candidate:
+    limit = write_ms(choose_buffer(buffer, rate))
+    queue = {"drop_tail": {"limit": limit}}
+    return Candidate(name, QueueKind.DROP_TAIL, queue, {"queue": queue})
+
+
+def _make(name: str, kind: QueueKind) -> Candidate:
+    return Candidate(name, kind, name, {"queue": name})
+
+
+def write_ms(value: float) -> str:
+    """Write a time in ms as a scenario has it, to three digits.
+
+    Examples
+    --------
+    >>> write_ms(182.44), write_ms(8.0), write_ms(0.0312)
+    ('182 ms', '8 ms', '0.0312 ms')
+    """
+    return f"{_round(value)} ms"
+
+
+def write_rate(value: float) -> str:
+    """Write a rate in bit/s as a scenario has it, to four digits.
+
+    Examples
+    --------
+    >>> write_rate(20_012_345.0), write_rate(843_210.0)
+    ('20.01 Mbit/s', '843.2 kbit/s')
+    """
+    size, unit = (1e6, "Mbit/s") if value >= 1e6 else (1e3, "kbit/s")
+    return f"{_round(value / size, 4)} {unit}"
+
+
+def _round(value: float, digits: int = 3) -> str:
+    """Write a number to some digits, never with an exponent."""
+    text = f"{float(f'{value:.{digits}g}'):.9f}".rstrip("0").rstrip(".")
+    return text or "0"

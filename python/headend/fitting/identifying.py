@@ -1,0 +1,281 @@
+"""Which queue a direction has: how near the simulated line of each queue is to the measured one.
+
+The likelihood of a queue falls with the distance of what its simulations show from what was
+measured, in units of a scale for each feature. The scale has two parts. One is how far two seeds
+of the same queue are apart. The other is a floor for what no simulation of the line has right:
+`FLOORS` says where each comes from. They were set before any line was identified.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from headend.fitting.candidate import PACKET_BITS
+from headend.fitting.estimates import QueueGuess, QueueKind
+from headend.fitting.features import QUANTILES, name_quantile
+
+#: What delays are known to at best, ms: clocks of tools and the simulated plain line, which has no
+#: access method of its own.
+RESOLUTION_MS = 1.0
+
+#: The floors of the scales.
+#: - delays, as natural logarithms: 10 %, to which a buffer is estimated;
+#: - the start, twice that: how connections start together is not known;
+#: - round trips within flows, twice that too: tools smooth them in other ways;
+#: - losses, as the root of the share: 0.03 is 0.1 % beside 0 %, and 0.4 % beside 1 %;
+#: - ranks, echoes and the spread of rates, which go from 0 to 1: 0.1.
+FLOORS = {
+    "delay": 0.1,
+    "start.most": 0.2,
+    "in_flow.p50": 0.2,
+    "marked.p50": 0.2,
+    "marked.p90": 0.2,
+    "loss.share": 0.03,
+    "loss.rank": 0.1,
+    "loss.together": 0.1,
+    "echo.short": 0.1,
+    "echo.long": 0.1,
+    "rate.low": 0.1,
+}
+
+#: How much each feature counts. The eight quantiles of the delay count as two: their place and
+#: their spread. What says the same as another feature in part counts half.
+WEIGHTS = {
+    "delay": 2.0,
+    "start.most": 0.5,
+    "in_flow.p50": 1.0,
+    "marked.p50": 1.0,
+    "marked.p90": 0.5,
+    "loss.share": 1.0,
+    "loss.rank": 1.0,
+    "loss.together": 0.5,
+    "echo.short": 0.5,
+    "echo.long": 0.5,
+    "rate.low": 0.5,
+}
+
+#: A distance counts at most so much, in squared units of the scale: one feature alone does not
+#: decide, however far it is off.
+MOST_DISTANCE = 25.0
+
+#: The squared distance at which a queue of no kind here is as likely as one that was simulated.
+#: A queue that is right is beyond it with one feature in 70 (normal distribution, 2.4 units).
+UNKNOWN_DISTANCE = 6.0
+
+#: The share that "unknown" has at least where a tool keeps no samples: a few numbers cannot tell
+#: the shapes by which queues differ.
+LEAST_UNKNOWN_OF_SUMMARIES = 0.6
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What the simulations of one candidate and one load show, seed by seed.
+
+    Parameters
+    ----------
+    name, kind
+        Of the queue.
+    prior
+        How likely this load is, such as its congestion control, beside the others of the queue.
+    runs
+        The features of each seed.
+    """
+
+    name: str
+    kind: QueueKind
+    prior: float
+    runs: Sequence[Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Identified:
+    """Which queue it is, and how near each candidate is.
+
+    Parameters
+    ----------
+    guess
+        The likelihoods of the kinds.
+    candidates
+        The likelihood of each candidate among all, by name.
+    best
+        The name of the nearest; empty without simulations.
+    distances
+        The mean squared distance of each candidate, in units of the scale.
+    """
+
+    guess: QueueGuess
+    candidates: Mapping[str, float]
+    best: str
+    distances: Mapping[str, float]
+
+
+def identify(
+    measured: Mapping[str, float],
+    simulated: Sequence[Simulated],
+    rate: float,
+    jitter: float = 0.0,
+    *,
+    has_samples: bool = True,
+) -> Identified:
+    """Find which queue is likely.
+
+    Parameters
+    ----------
+    measured
+        The features of the measurement.
+    simulated
+        Those of each candidate under each load.
+    rate
+        Of the direction, bit/s.
+    jitter
+        The spread of delays of the idle line, ms: added delays are known no better.
+    has_samples
+        Whether the tool keeps samples.
+
+    Returns
+    -------
+    Identified
+        With `QueueKind.UNKNOWN` as the likeliest where nothing comes near, or several come equally
+        near.
+    """
+    resolution = RESOLUTION_MS + PACKET_BITS / rate * 1e3 + jitter / 2
+    target = transform(measured, resolution)
+    found: dict[str, list[tuple[float, float]]] = {}
+    kinds = {own.name: own.kind for own in simulated}
+    distances: dict[str, list[float]] = {}
+    used = 0.0
+    for own in simulated:
+        runs = [transform(run, resolution) for run in own.runs]
+        score, weight, distance = _score(target, runs)
+        if weight <= 0:
+            continue
+        used = max(used, weight)
+        found.setdefault(own.name, []).append((own.prior, score))
+        distances.setdefault(own.name, []).append(distance)
+    if not found:
+        return Identified(QueueGuess({QueueKind.UNKNOWN: 1.0}), {}, "", {})
+    likelihoods = {
+        name: _add_logarithms([(prior / _sum(pairs), score) for prior, score in pairs])
+        for name, pairs in found.items()
+    }
+    shares = _share(likelihoods, kinds, -0.5 * UNKNOWN_DISTANCE * used)
+    by_kind: dict[QueueKind, float] = {kind: 0.0 for kind in QueueKind}
+    for name, share in shares.items():
+        by_kind[kinds[name] if name else QueueKind.UNKNOWN] += share
+    by_kind = _doubt(by_kind)
+    if not has_samples:
+        by_kind = _keep_unknown(by_kind, LEAST_UNKNOWN_OF_SUMMARIES)
+    best = max(likelihoods, key=lambda name: likelihoods[name])
+    return Identified(
+        QueueGuess(by_kind),
+        {name: share for name, share in shares.items() if name},
+        best,
+        {name: min(own) for name, own in distances.items()},
+    )
+
+
+def transform(features: Mapping[str, float], resolution: float) -> dict[str, float]:
+    """Give features on scales on which a difference means the same everywhere.
+
+    Delays become logarithms above what they are known to, shares of losses roots.
+    """
+    found = {}
+    for name, value in features.items():
+        if name.startswith(("delay.", "marked.", "in_flow.")):
+            found[name] = math.log(max(value, 0.0) + resolution)
+        elif name == "start.most":
+            found[name] = math.log(max(value, 0.0) + resolution)
+        elif name == "loss.share":
+            found[name] = math.sqrt(value)
+        else:
+            found[name] = value
+    return found
+
+
+def _score(
+    target: Mapping[str, float], runs: Sequence[Mapping[str, float]]
+) -> tuple[float, float, float]:
+    """Give the logarithm of the likelihood, the sum of weights, and the mean squared distance."""
+    score = total = distance = 0.0
+    quantiles = [name_quantile(share) for share in QUANTILES]
+    for name, weight in WEIGHTS.items():
+        parts = quantiles if name == "delay" else [name]
+        pairs = [
+            own
+            for part in parts
+            if (own := _compare(part, FLOORS[name], target, runs)) is not None
+        ]
+        if not pairs:
+            continue
+        squared = math.fsum(min(own, MOST_DISTANCE) for own, _ in pairs) / len(pairs)
+        widening = math.fsum(own for _, own in pairs) / len(pairs)
+        score += weight * (-0.5 * squared - widening)
+        distance += weight * squared
+        total += weight
+    return score, total, distance / total if total else 0.0
+
+
+def _compare(
+    name: str, floor: float, target: Mapping[str, float], runs: Sequence[Mapping[str, float]]
+) -> tuple[float, float] | None:
+    """Give the squared distance of a feature, and the logarithm of how wide its scale is."""
+    values = [run[name] for run in runs if name in run]
+    if name not in target or 2 * len(values) < max(len(runs), 1):
+        return None
+    spread = statistics.variance(values) if len(values) > 1 else 0.0
+    if name == "loss.share" and (probes := target.get("loss.probes")):
+        # The root of a share of n has the standard deviation 1 / (2 √n) by chance.
+        spread = max(spread, 0.25 / probes)
+    scale = spread * (1 + 1 / len(values)) + floor**2
+    squared = (target[name] - math.fsum(values) / len(values)) ** 2 / scale
+    return squared, 0.5 * math.log(scale / floor**2)
+
+
+def _sum(pairs: Iterable[tuple[float, float]]) -> float:
+    return math.fsum(prior for prior, _ in pairs)
+
+
+def _add_logarithms(pairs: Sequence[tuple[float, float]]) -> float:
+    top = max(score for _, score in pairs)
+    return top + math.log(math.fsum(prior * math.exp(score - top) for prior, score in pairs))
+
+
+def _share(
+    likelihoods: Mapping[str, float], kinds: Mapping[str, QueueKind], unknown: float
+) -> dict[str, float]:
+    """Give the share of each candidate; that of unknown has no name. Kinds are equally likely."""
+    alike = {kind: sum(own is kind for own in kinds.values()) for kind in set(kinds.values())}
+    logs = {name: own - math.log(alike[kinds[name]]) for name, own in likelihoods.items()}
+    logs[""] = unknown
+    top = max(logs.values())
+    weights = {name: math.exp(own - top) for name, own in logs.items()}
+    total = math.fsum(weights.values())
+    return {name: own / total for name, own in weights.items()}
+
+
+def _doubt(likelihoods: Mapping[QueueKind, float]) -> dict[QueueKind, float]:
+    """Give unknown what two kinds that come equally near cannot share: half of the second's."""
+    found = dict(likelihoods)
+    known = sorted((own for own in found if own is not QueueKind.UNKNOWN), key=found.__getitem__)
+    if len(known) < 2:
+        return found
+    first, second = known[-1], known[-2]
+    half = found[second] / 2
+    found[first] -= half
+    found[second] -= half
+    found[QueueKind.UNKNOWN] += 2 * half
+    return found
+
+
+def _keep_unknown(likelihoods: Mapping[QueueKind, float], least: float) -> dict[QueueKind, float]:
+    """Give unknown a least share."""
+    unknown = max(likelihoods[QueueKind.UNKNOWN], least)
+    known = 1 - likelihoods[QueueKind.UNKNOWN]
+    factor = (1 - unknown) / known if known > 0 else 0.0
+    return {
+        kind: unknown if kind is QueueKind.UNKNOWN else own * factor
+        for kind, own in likelihoods.items()
+    }
