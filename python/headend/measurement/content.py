@@ -156,14 +156,14 @@ def parse_json(data: bytes) -> Any:
     Raises
     ------
     JsonError
-        Where it is no JSON, and for names twice in one object, numbers of more digits and values
+        Where it is no JSON, and for data twice in one object, numbers of more digits and values
         nested more deeply than are read.
 
     Examples
     --------
     >>> parse_json(b'{"a": 1}'), parse_json(b'{"a": 1}\n{"a": 2}')
     ({'a': 1}, [{'a': 1}, {'a': 2}])
-    >>> parse_json(b'{"a": 1, "a": 2}')
+    >>> parse_json(b'{"a": [1], "a": [2]}')
     Traceback (most recent call last):
     ...
     headend.measurement.content.JsonError: "a" is there twice in one object
@@ -209,9 +209,17 @@ def _skip_space(text: str, at: int) -> int:
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build an object; of a name that is there twice, the second value counts.
+
+    iperf3 writes the sizes of buffers once for each direction, in one object. An object or a list
+    that is there twice is refused, since data would get lost.
+    """
     values = dict(pairs)
     if len(values) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise JsonError(f'"{reveal_line(shorten(twice, MOST_SHOWN))}" is there twice in one object')
+        seen: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in seen and isinstance(seen[key], dict | list):
+                shown = reveal_line(shorten(key, MOST_SHOWN))
+                raise JsonError(f'"{shown}" is there twice in one object')
+            seen[key] = value
     return values

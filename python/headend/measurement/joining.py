@@ -126,7 +126,7 @@ def _group(measurements: Sequence[Measurement]) -> list[list[Measurement]]:
     latest = -math.inf
     for one in sorted(timed, key=_begin):
         start, end = (_begin(one) + at for at in _find_span(one))
-        if groups and start <= latest:
+        if groups and start < latest:
             groups[-1].append(one)
         else:
             groups.append([one])

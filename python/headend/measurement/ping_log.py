@@ -31,10 +31,10 @@ _LONGEST_LINE = 500
 #: More probes than these between two answers are no loss: the log was cut and pasted.
 _LARGEST_GAP = 100_000
 
-#: "PING example.org (192.0.2.1) 56(84) bytes of data.", "PING 192.0.2.1 (192.0.2.1): 56 data bytes"
-_HEADER = re.compile(r"PING\S* \S+.*\(.*\).*\d")
-#: iputils numbers from 1, the others from 0.
-_HEADER_FROM_ONE = re.compile(r"\d+\(\d+\)")
+#: "PING a.example (192.0.2.1) 56(84) bytes of data.", "PING a.example (192.0.2.1): 56 data bytes"
+_HEADER = re.compile(r"(?:PING6\(|PING \S+ ?\().*\d")
+#: The others number from 0, iputils from 1.
+_HEADER_FROM_ZERO = re.compile(r"PING6|.*\): \d")
 
 #: "[1700000000.123456] " of -D, "12:34:56.789012 " of macOS's --apple-time.
 _STAMP = re.compile(r"\[(\d{1,11}\.\d{1,9})\]\s")
@@ -142,7 +142,7 @@ def _split(text: str) -> Iterator[_Run]:
         if len(line) <= _LONGEST_LINE and _HEADER.match(line):
             if run.lines:
                 yield run
-            run, in_sums = _Run(1 if _HEADER_FROM_ONE.search(line) else 0), False
+            run, in_sums = _Run(0 if _HEADER_FROM_ZERO.match(line) else 1), False
             continue
         if found := _read_line(line):
             numbered = run.lines and run.lines[-1].number is not None
