@@ -75,7 +75,8 @@ class _Row:
     load: Load | None
 
 
-def _recognises(content: Content) -> bool:
+def recognises(content: Content) -> bool:
+    """Whether the first line of a text names columns of a line."""
     if content.json is not None:
         return False
     head = content.data[:2000].decode(errors="replace")
@@ -98,7 +99,7 @@ def _split(line: str, separator: str) -> list[str]:
     return line.split(separator)
 
 
-def _read(content: Content) -> Measurement:
+def read(content: Content) -> Measurement:
     """Read a table.
 
     Raises
@@ -339,4 +340,4 @@ def _sum_losses(
 
 
 #: Tables with a time in each row.
-CSV_FILE = Reader("a table", "CSV whose first line names time_s and others", _recognises, _read)
+CSV_FILE = Reader("a table", "CSV whose first line names time_s and others", recognises, read)

@@ -129,11 +129,12 @@ class _File:
         return found if isinstance(found, Mapping) else {}
 
 
-def _recognises(content: Content) -> bool:
+def recognises(content: Content) -> bool:
+    """Whether some content is a data file of flent."""
     return isinstance(content.json, dict) and content.json.keys() >= _KEYS
 
 
-def _read(content: Content) -> Measurement:
+def read(content: Content) -> Measurement:
     """Read a data file.
 
     Raises
@@ -333,7 +334,8 @@ def _read_raw_bins(
                 f"{file.top.path}: raw_values: expected a rate in Mbit/s, found {describe(rate)}"
             )
         end = float(item["t"]) - file.begin
-        bins.append((end - length, end, rate * 1e6))
+        # Times since 1970 are rounded to a fraction of a microsecond.
+        bins.append((max(0.0, end - length), end, rate * 1e6))
     return bins
 
 
@@ -429,9 +431,9 @@ def _read_raw_delays(
             raise InputError(
                 f"{file.top.path}: raw_values: expected a delay in ms, found {describe(value)}"
             )
-        sent.append((at, value, item))
+        sent.append((max(0.0, at), value, item))
         if number is not None and "owd_up" not in item and length is None:
-            numbered.append((number, at))
+            numbered.append((number, max(0.0, at)))
     if not sent:
         return []
     if numbered and not lost:
@@ -477,7 +479,7 @@ def _read_voip(file: _File, raw: Mapping[str, list[dict[str, Any]]]) -> list[Del
             if value is None or abs(value) > LONGEST_DELAY_MS:
                 continue
             at = float(item["t"]) - file.begin - value / 1e3
-            sent.append((at, value))
+            sent.append((max(0.0, at), value))
             if (number := take_number(item.get("seq"))) is not None:
                 numbered.append((number, at))
         if not sent:
@@ -659,4 +661,4 @@ def _write_notes(
 
 
 #: Data files of flent.
-FLENT = Reader("flent", "a data file of flent", _recognises, _read)
+FLENT = Reader("flent", "a data file of flent", recognises, read)

@@ -74,7 +74,8 @@ class _Flow:
     delays: list[float] = field(default_factory=list)
 
 
-def _recognises(content: Content) -> bool:
+def recognises(content: Content) -> bool:
+    """Whether some content is one run of iperf3 or several."""
     return bool(_find_runs(content.json))
 
 
@@ -107,7 +108,7 @@ def _assemble(events: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [run for run in runs if _is_run(run)]
 
 
-def _read(content: Content) -> Measurement:
+def read(content: Content) -> Measurement:
     """Read a file of iperf3.
 
     Raises
@@ -116,7 +117,7 @@ def _read(content: Content) -> Measurement:
         That begins with the path: an error of iperf3, or a field that is no such.
     """
     runs = _find_runs(content.json)
-    read: list[Measurement] = []
+    done: list[Measurement] = []
     earliest = 0.0
     for number, values in enumerate(runs):
         place = f"run {number + 1}" if len(runs) > 1 else ""
@@ -125,8 +126,8 @@ def _read(content: Content) -> Measurement:
         if run.started is not None:
             run = replace(run, started=max(run.started, earliest))
             earliest = (run.started or 0.0) + max((p.end for p in run.phases), default=0.0)
-        read.append(run)
-    return join(read)
+        done.append(run)
+    return join(done)
 
 
 def _read_run(run: JsonObject) -> Measurement:
@@ -361,4 +362,4 @@ def _write_notes(
 
 
 #: JSON of iperf3.
-IPERF3 = Reader("iperf3", "JSON of iperf3 -J", _recognises, _read)
+IPERF3 = Reader("iperf3", "JSON of iperf3 -J", recognises, read)

@@ -23,11 +23,12 @@ _VERSION = re.compile(r"[\w.+-]{1,40}", re.ASCII)
 _NS_PER_S, _NS_PER_MS = 1e9, 1e6
 
 
-def _recognises(content: Content) -> bool:
+def recognises(content: Content) -> bool:
+    """Whether some content is JSON of irtt."""
     return isinstance(content.json, dict) and content.json.keys() >= _KEYS
 
 
-def _read(content: Content) -> Measurement:
+def read(content: Content) -> Measurement:
     """Read a file of irtt.
 
     Raises
@@ -148,4 +149,4 @@ def _name_tool(top: JsonObject) -> str:
 
 
 #: JSON of irtt.
-IRTT = Reader("irtt", "JSON of irtt client -o", _recognises, _read)
+IRTT = Reader("irtt", "JSON of irtt client -o", recognises, read)

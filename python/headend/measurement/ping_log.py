@@ -22,6 +22,8 @@ from headend.text.wording import write_count
 #: Every system's ping sends one probe a second unless told otherwise.
 _USUAL_INTERVAL_S = 1.0
 
+_DAY_S = 86400.0
+
 #: Lines at the begin of a file that are looked at to know it.
 _LOOKED_AT = 200
 
@@ -100,7 +102,8 @@ class _Run:
     absolute: bool = False
 
 
-def _recognises(content: Content) -> bool:
+def recognises(content: Content) -> bool:
+    """Whether a line at the begin of a text is one of ping."""
     if content.json is not None:
         return False
     head = content.data[: _LOOKED_AT * _LONGEST_LINE].decode(errors="replace")
@@ -150,6 +153,8 @@ def _split(text: str) -> Iterator[_Run]:
                 continue
             if _STAMP.match(line.strip()):
                 run.absolute = True
+            elif run.lines:
+                _pass_midnight(found, run.lines[-1])
             run.lines.append(found)
             answered_last = found.number is None
             continue
@@ -169,7 +174,13 @@ def _split(text: str) -> Iterator[_Run]:
         yield run
 
 
-def _read(content: Content) -> Measurement:
+def _pass_midnight(line: _Line, before: _Line) -> None:
+    """Let the time of day of a line that comes after midnight go on from the day before."""
+    if line.at is not None and before.at is not None:
+        line.at += _DAY_S * max(0, round((before.at - line.at) / _DAY_S))
+
+
+def read(content: Content) -> Measurement:
     """Read the log of ping.
 
     Raises
@@ -311,4 +322,4 @@ def _list_lost(known: Sequence[int], times: dict[int, float], first: int, last: 
 
 
 #: Logs of ping.
-PING_LOG = Reader("ping", "a log of ping", _recognises, _read)
+PING_LOG = Reader("ping", "a log of ping", recognises, read)
