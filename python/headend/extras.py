@@ -64,5 +64,8 @@ PAPER = Extra("paper", {"vl_convert": "vl-convert-python"})
 #: The shipped studies: their analyses, and their figures as pictures.
 STUDIES = Extra("studies", {"numpy": "numpy", "vl_convert": "vl-convert-python"})
 
+#: Results of Crusader: packed with Snappy, and written as MessagePack.
+MEASUREMENTS = Extra("measurements", {"cramjam": "cramjam", "msgpack": "msgpack"})
+
 #: Points on other machines.
 CLUSTER = Extra("cluster", {"distributed": "dask"})

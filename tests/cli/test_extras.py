@@ -12,7 +12,7 @@ import pytest
 
 from conftest import ANALYSIS, SMALL_STUDY
 from headend.errors import InputError
-from headend.extras import CLUSTER, PAPER, STUDIES, Extra
+from headend.extras import CLUSTER, MEASUREMENTS, PAPER, STUDIES, Extra
 from headend.figures import draw_figures
 from headend.figures.export import convert_pictures, write_figures
 from headend.running.connection import Connection
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 #: What is not there unless an extra installs it, and what is not there at all.
 ABSENT = (
     "altair",
+    "cramjam",
     "dask",
     "distributed",
+    "msgpack",
     "numpy",
     "pandas",
     "pydantic",
@@ -130,7 +132,8 @@ def test_an_environment_of_pipx_or_uv_is_told_its_own_command(
 
 
 def test_an_extra_that_is_there_is_no_obstacle() -> None:
-    assert [extra.describe_absent("it") for extra in (PAPER, STUDIES, CLUSTER)] == ["", "", ""]
+    extras = (PAPER, STUDIES, CLUSTER, MEASUREMENTS)
+    assert [extra.describe_absent("it") for extra in extras] == [""] * len(extras)
 
 
 def test_pictures_that_cannot_be_drawn_are_refused_before_a_folder_is_made(
