@@ -141,9 +141,9 @@ def test_the_delay_in_the_flow_is_the_senders() -> None:
     assert read_all(*UPLOAD).delays == ()
 
 
-def test_the_least_delay_is_that_of_the_whole_connection() -> None:
+def test_the_least_delay_is_that_of_the_whole_connection_with_its_handshake() -> None:
     assert read_all(*DOWNLOAD).summaries == (
-        Summary(Quantity.DELAY, Statistic.LEAST, 20, Load.DOWN, probe=Probe.IN_FLOW),
+        Summary(Quantity.DELAY, Statistic.LEAST, 20, Load.IDLE, probe=Probe.IN_FLOW),
     )
 
 
@@ -195,7 +195,7 @@ def test_the_clients_summary_is_read_where_there_are_no_messages() -> None:
     summed = read_all(SUMMARY)
     assert [(one.quantity, one.load, one.value) for one in summed.summaries] == [
         (Quantity.RATE, Load.DOWN, 94.1e6),
-        (Quantity.DELAY, Load.DOWN, 11.5),
+        (Quantity.DELAY, Load.IDLE, 11.5),
         (Quantity.RATE, Load.UP, 20.2e6),
     ]
     assert read_all(*DOWNLOAD, SUMMARY).rates == read_all(*DOWNLOAD).rates

@@ -258,7 +258,7 @@ def _measure(
     summaries: list[Summary] = []
     retransmissions: list[Retransmissions] = []
     congestion = ""
-    for direction, load, name, _ in _TESTS:
+    for direction, _, name, _ in _TESTS:
         test, offset = tests[direction], offsets[direction]
         if points := _count_bytes(test, direction, content):
             rates.append(_make_rates(content, direction, points, offset))
@@ -266,7 +266,7 @@ def _measure(
         sender = test.server if direction is Direction.DOWN else test.client
         if series := _read_delays(sender, name, offset):
             delays.append(series)
-        summaries.extend(_read_least(test, load))
+        summaries.extend(_read_least(test))
         retransmissions.extend(_read_retransmissions(sender, direction, name))
         if any(message.find_object("BBRInfo").values for message in sender):
             congestion = "bbr"
@@ -369,15 +369,18 @@ def _read_delays(sender: list[JsonObject], name: str, offset: float) -> DelaySer
     return DelaySeries(Trip.ROUND, Probe.IN_FLOW, times, [found[time] for time in times], flow=name)
 
 
-def _read_least(test: _Test, load: Load) -> Iterator[Summary]:
-    """Give the least round-trip time of the connection, its handshake before the load included."""
+def _read_least(test: _Test) -> Iterator[Summary]:
+    """Give the least round-trip time of the connection.
+
+    It includes the connection's handshake, when nothing filled the line yet.
+    """
     least = [
         delay
         for message in (*test.client, *test.server)
         if (delay := _find_delay(message.find_object("TCPInfo"), "MinRTT"))
     ]
     if least:
-        yield Summary(Quantity.DELAY, Statistic.LEAST, min(least), load, probe=Probe.IN_FLOW)
+        yield Summary(Quantity.DELAY, Statistic.LEAST, min(least), Load.IDLE, probe=Probe.IN_FLOW)
 
 
 def _read_retransmissions(
@@ -405,7 +408,7 @@ def _read_summaries(content: Content, values: list[dict[str, Any]]) -> Iterator[
             yield Summary(Quantity.RATE, Statistic.MEAN, rate * 1e6, load, direction)
         least = _read_pair(fields, "Latency", "ms", LONGEST_DELAY_MS)
         if least:
-            yield Summary(Quantity.DELAY, Statistic.LEAST, least, load, probe=Probe.IN_FLOW)
+            yield Summary(Quantity.DELAY, Statistic.LEAST, least, Load.IDLE, probe=Probe.IN_FLOW)
 
 
 def _read_pair(fields: JsonObject, key: str, unit: str, most: float) -> float | None:
