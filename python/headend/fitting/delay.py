@@ -12,7 +12,6 @@ of them, after a drift that the idle times before and after a load agree on is t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -26,15 +25,17 @@ from headend.fitting.intervals import (
 )
 from headend.fitting.samples import (
     LOAD_OF,
+    PROBE_SIZE,
     TRIP_OF,
     Delays,
-    choose_series,
     gather,
     idle_phases,
     phases_of,
+    rank_series,
     select_phases,
     settle,
 )
+from headend.fitting.summaries import base_of_summaries, find_summary
 from headend.measurement.record import (
     DelaySeries,
     Direction,
@@ -44,12 +45,8 @@ from headend.measurement.record import (
     Probe,
     Quantity,
     Statistic,
-    Summary,
     Trip,
 )
-
-#: IP bytes of a probe: that of a ping program by default.
-PROBE_SIZE = 84
 
 #: An echo that a device answers or forwards first has less than this share of the delay that load
 #: adds to UDP, and differs by so many ms at least.
@@ -87,21 +84,20 @@ class Added:
     series: DelaySeries
 
 
-def speaking_series(measurement: Measurement, trip: Trip) -> DelaySeries | None:
-    """Choose the series of a trip that speaks for the line.
+def rank_speaking(measurement: Measurement, trip: Trip) -> list[DelaySeries]:
+    """Give the series of a trip, first that which speaks best for the line, without clocks' drift.
 
-    An echo request that has much less delay under load than UDP was let pass, so UDP speaks.
+    An echo request that has much less delay under load than UDP was let pass, so it comes last.
     """
-    chosen = choose_series(measurement, trip)
-    if chosen is None or chosen.probe is not Probe.ICMP:
-        return chosen
-    return chosen if find_priority(measurement) is None else _best_of(measurement, trip, Probe.UDP)
+    ranked = [correct_drift(measurement, series) for series in rank_series(measurement, trip)]
+    if find_priority(measurement) is not None:
+        ranked.sort(key=lambda series: series.probe is Probe.ICMP)
+    return ranked
 
 
 def find_priority(measurement: Measurement) -> tuple[float, float] | None:
     """Give what load adds to ICMP and to UDP, where the first is much less: medians, ms."""
-    phases = phases_of(measurement)
-    loaded = settle([phase for phase in phases if phase.load is not Load.IDLE])
+    loaded = settle([each for each in phases_of(measurement) if each.load is not Load.IDLE])
     medians = []
     for probe in (Probe.ICMP, Probe.UDP):
         series = _best_of(measurement, Trip.ROUND, probe)
@@ -116,12 +112,14 @@ def find_priority(measurement: Measurement) -> tuple[float, float] | None:
     return (icmp, udp) if is_less else None
 
 
-def idle_delays(measurement: Measurement, trip: Trip = Trip.ROUND) -> Delays:
-    """Give the delays of the idle line that the best series has."""
-    series = speaking_series(measurement, trip)
-    if series is None:
-        return Delays()
-    return gather(series, idle_phases(phases_of(measurement)), Load.IDLE)
+def find_idle(measurement: Measurement, trip: Trip) -> tuple[DelaySeries, Delays] | None:
+    """Find the best series that has delays of the idle line, and these."""
+    phases = idle_phases(phases_of(measurement))
+    for series in rank_speaking(measurement, trip):
+        found = gather(series, phases, Load.IDLE)
+        if found.delays:
+            return series, found
+    return None
 
 
 def estimate_base_delay(
@@ -137,22 +135,20 @@ def estimate_base_delay(
         The line's rates as far as they are known, bit/s: how long a probe takes to be sent.
     """
     serialisation = sum(PROBE_SIZE * 8e3 / rate for rate in (rates or {}).values() if rate > 0)
-    series = speaking_series(measurement, Trip.ROUND)
-    if series is None:
-        return _base_of_one_way(measurement, serialisation) or _base_of_summaries(measurement)
-    idle = sorted(idle_delays(measurement).delays)
-    if not idle:
-        ordered = sorted(series.delays)
-        low, high = bound_minimum(ordered)
-        basis = f"the least of {len(ordered)} samples, none of which is known to be of an idle line"
-        return Estimate(
-            ordered[0], max(0.0, low - serialisation), high, basis, len(ordered), Bound.AT_MOST
+    found = find_idle(measurement, Trip.ROUND)
+    if found is None:
+        return (
+            _base_of_one_way(measurement, serialisation)
+            or base_of_summaries(measurement)
+            or _base_under_load(measurement, serialisation)
         )
-    least = min(series.delays)
+    series, samples = found
+    idle = sorted(samples.delays)
+    least = _least_of(measurement, series)
     low, high = bound_minimum(idle)
     basis = f"the least of {len(idle)} samples of the idle line"
-    if least < idle[0]:
-        basis = f"the least of {len(series.delays)} samples, {len(idle)} of them of the idle line"
+    if least is not None and least < idle[0]:
+        basis = f"the least of all samples, {len(idle)} of them of the idle line"
         low, high = min(low, least), least
     return Estimate(high, max(0.0, low - serialisation), high, basis, len(idle))
 
@@ -176,28 +172,18 @@ def added_delays(
     """
     phases = phases_of(measurement)
     own = LOAD_OF[direction]
-    round_trip = speaking_series(measurement, Trip.ROUND)
-    one_way = speaking_series(measurement, TRIP_OF[direction])
-    if round_trip is not None and base is not None:
-        found = _add(round_trip, phases, own, base)
-        if found is not None:
-            return found
-    if one_way is not None:
-        one_way = correct_drift(measurement, one_way)
-        idle = gather(one_way, idle_phases(phases), Load.IDLE).delays
-        least = min(idle or one_way.delays)
-        for load in (own, Load.BOTH):
-            found = _add(one_way, phases, load, least)
+    round_trips = rank_speaking(measurement, Trip.ROUND)
+    one_way = rank_speaking(measurement, TRIP_OF[direction])
+    for candidates, load in (
+        (round_trips, own),
+        (one_way, own),
+        (one_way, Load.BOTH),
+        (round_trips, Load.BOTH),
+    ):
+        for series in candidates:
+            found = _add(measurement, series, phases, load, base)
             if found is not None:
                 return found
-    if round_trip is not None and base is not None:
-        # A series of another probe may have samples where the best one has none.
-        candidates = [round_trip, *(each for each in measurement.delays if each.trip is Trip.ROUND)]
-        for load in (own, Load.BOTH):
-            for series in candidates:
-                found = _add(series, phases, load, base)
-                if found is not None:
-                    return replace(found, mixed=load is Load.BOTH)
     return None
 
 
@@ -231,25 +217,18 @@ def estimate_jitter(measurement: Measurement, direction: Direction) -> Estimate 
 
     Round trips have the spreads of both directions, so each of them has at most theirs.
     """
-    phases = phases_of(measurement)
-    bound = None
-    series = speaking_series(measurement, TRIP_OF[direction])
-    if series is not None:
-        series = correct_drift(measurement, series)
-    else:
-        series = speaking_series(measurement, Trip.ROUND)
-        bound = Bound.AT_MOST
-    if series is None:
+    found = find_idle(measurement, TRIP_OF[direction])
+    one_way = found is not None
+    found = found or find_idle(measurement, Trip.ROUND)
+    if found is None or len(found[1].delays) < ENOUGH_FOR_SPREAD:
         return None
-    idle = gather(series, idle_phases(phases), Load.IDLE)
-    if len(idle.delays) < ENOUGH_FOR_SPREAD:
-        return None
-    value = _spread(sorted(idle.delays))
-    low, high = draw_again(idle.delays, 1, _spread)
-    basis = f"{len(idle.delays)} samples of the idle line"
-    if bound is not None:
-        basis, low = f"{basis}, there and back", 0.0
-    return Estimate(value, max(0.0, low), high, basis, len(idle.delays), bound)
+    delays = found[1].delays
+    value = _spread(sorted(delays))
+    low, high = draw_again(delays, 1, _spread)
+    basis = f"{len(delays)} samples of the idle line"
+    if one_way:
+        return Estimate(value, max(0.0, low), high, basis, len(delays))
+    return Estimate(value, 0.0, high, f"{basis}, there and back", len(delays), Bound.AT_MOST)
 
 
 def find_drift(measurement: Measurement) -> float | None:
@@ -263,7 +242,7 @@ def find_drift(measurement: Measurement) -> float | None:
         return None
     slopes = []
     for direction in (Direction.UP, Direction.DOWN):
-        series = choose_series(measurement, TRIP_OF[direction])
+        series = next(iter(rank_series(measurement, TRIP_OF[direction])), None)
         if series is None or not series.times:
             return None
         ends = []
@@ -294,83 +273,68 @@ def correct_drift(measurement: Measurement, series: DelaySeries) -> DelaySeries:
     return replace(series, delays=delays)
 
 
-def find_summary(
-    measurement: Measurement, quantity: Quantity, load: Load, *statistics: Statistic
-) -> Summary | None:
-    """Find a number of a tool that keeps no samples: the first of some statistics that there is."""
-    for statistic in statistics:
-        for summary in measurement.summaries:
-            if (summary.quantity, summary.load, summary.statistic) == (quantity, load, statistic):
-                return summary
-    return None
-
-
-def _add(series: DelaySeries, phases: tuple[Phase, ...], load: Load, base: float) -> Added | None:
+def _add(
+    measurement: Measurement,
+    series: DelaySeries,
+    phases: tuple[Phase, ...],
+    load: Load,
+    base: float | None,
+) -> Added | None:
     selected = select_phases(phases, load)
     whole = gather(series, selected, load)
-    if not whole.delays:
+    least = _least_of(measurement, series)
+    if least is None and series.trip is Trip.ROUND:
+        least = base
+    if not whole.delays or least is None:
         return None
     settled = gather(series, settle(selected), load)
-    return Added(whole.above(base), settled.above(base), False, series)
+    mixed = load is Load.BOTH and series.trip is Trip.ROUND
+    return Added(
+        whole.above(least), (settled if settled.delays else whole).above(least), mixed, series
+    )
+
+
+def _least_of(measurement: Measurement, series: DelaySeries) -> float | None:
+    """Give the least delay of a probe, where it was sent on the idle line too; or of one way."""
+    alike = [
+        correct_drift(measurement, each)
+        for each in measurement.delays
+        if (each.trip, each.probe, each.marking) == (series.trip, series.probe, series.marking)
+    ]
+    phases = idle_phases(phases_of(measurement))
+    was_idle = any(gather(each, phases, Load.IDLE).delays for each in alike)
+    if not was_idle and series.trip is Trip.ROUND:
+        return None
+    return min((min(each.delays) for each in alike if len(each.delays) > 0), default=None)
 
 
 def _base_of_one_way(measurement: Measurement, serialisation: float) -> Estimate | None:
     """Add the least trips of both directions: the offset of the clocks is then gone."""
-    series = [speaking_series(measurement, trip) for trip in (Trip.UP, Trip.DOWN)]
-    if any(each is None for each in series):
+    found = [find_idle(measurement, trip) for trip in (Trip.UP, Trip.DOWN)]
+    ordered = [sorted(each[1].delays) for each in found if each is not None]
+    if len(ordered) < 2:
         return None
-    corrected = [correct_drift(measurement, each) for each in series if each is not None]
-    phases = idle_phases(phases_of(measurement))
-    idle = [sorted(gather(each, phases, Load.IDLE).delays) for each in corrected]
-    is_idle = all(idle)
-    ordered = idle if is_idle else [sorted(each.delays) for each in corrected]
-    bounds = [bound_minimum(each) for each in ordered]
-    count = min(len(each) for each in ordered)
-    where = "samples of the idle line" if is_idle else "samples under load"
     value = sum(each[0] for each in ordered)
-    if value < 0 or not math.isfinite(value):
-        return None
-    return Estimate(
-        value,
-        max(0.0, sum(low for low, _ in bounds) - serialisation),
-        value,
-        f"the least of {count} {where} of each direction",
-        count,
-        None if is_idle else Bound.AT_MOST,
-    )
+    low = sum(bound_minimum(each)[0] for each in ordered) - serialisation
+    count = min(len(each) for each in ordered)
+    basis = f"the least of {count} samples of the idle line in each direction"
+    return Estimate(value, max(0.0, low), value, basis, count) if value >= 0 else None
 
 
-def _base_of_summaries(measurement: Measurement) -> Estimate | None:
-    """Take the least delay of an idle line, or a mean of it, of which the least is a part."""
-    least = find_summary(measurement, Quantity.DELAY, Load.IDLE, Statistic.LEAST)
-    if least is not None:
-        return Estimate(
-            least.value,
-            0.8 * least.value,
-            least.value,
-            "the tool's least delay of the idle line",
-            1,
-        )
-    middle = find_summary(
-        measurement,
-        Quantity.DELAY,
-        Load.IDLE,
-        Statistic.MEDIAN,
-        Statistic.IQM,
-        Statistic.MEAN,
-    )
-    if middle is None:
+def _base_under_load(measurement: Measurement, serialisation: float) -> Estimate | None:
+    """Take the least delay of all: that of the idle line is that or less."""
+    ranked = rank_speaking(measurement, Trip.ROUND)
+    summary = find_summary(measurement, Quantity.DELAY, None, Statistic.LEAST)
+    if summary is not None and (not ranked or summary.value < min(ranked[0].delays)):
+        basis = "the tool's least delay, under load"
+        return Estimate(summary.value, 0.0, summary.value, basis, 1, Bound.AT_MOST)
+    if not ranked:
         return None
-    jitter = find_summary(measurement, Quantity.DELAY, Load.IDLE, Statistic.JITTER)
-    spread = max(0.2 * middle.value, 2 * jitter.value if jitter is not None else 0.0)
-    return Estimate(
-        middle.value,
-        max(0.0, middle.value - spread),
-        middle.value,
-        f"the tool's {middle.statistic} delay of the idle line",
-        1,
-        Bound.AT_MOST,
-    )
+    ordered = sorted(ranked[0].delays)
+    low, high = bound_minimum(ordered)
+    basis = f"the least of {len(ordered)} samples, none of which is known to be of an idle line"
+    low = max(0.0, low - serialisation)
+    return Estimate(ordered[0], low, high, basis, len(ordered), Bound.AT_MOST)
 
 
 def _best_of(measurement: Measurement, trip: Trip, probe: Probe) -> DelaySeries | None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from headend.fitting.buffer import estimate_buffer, find_ceiling
 from headend.fitting.delay import (
     added_delays,
     estimate_base_delay,
     estimate_jitter,
     estimate_loaded_delay,
 )
-from headend.fitting.estimates import DirectionEstimates, LineEstimates
+from headend.fitting.estimates import DirectionEstimates, Estimate, LineEstimates
+from headend.fitting.flags import Evidence, raise_flags
+from headend.fitting.loss import estimate_loss, estimate_random_loss
 from headend.fitting.rate import estimate_rates
+from headend.fitting.summaries import (
+    buffer_of_summaries,
+    loaded_of_summaries,
+    rate_of_summaries,
+)
 from headend.measurement.record import Direction, Measurement
 
 
@@ -28,15 +36,36 @@ def estimate_line(measurement: Measurement) -> LineEstimates:
     rates = {direction: estimate_rates(measurement, direction) for direction in Direction}
     known = {direction: found.rate.value for direction, found in rates.items() if found is not None}
     base = estimate_base_delay(measurement, known)
-    directions = {}
+    evidence = {}
     for direction in Direction:
-        found = rates[direction]
         added = added_delays(measurement, direction, base.value if base is not None else None)
-        directions[direction] = DirectionEstimates(
-            rate=found.rate if found is not None else None,
-            peak=found.peak if found is not None else None,
-            burst=found.burst if found is not None else None,
-            loaded_delay=estimate_loaded_delay(added, base),
-            jitter=estimate_jitter(measurement, direction),
-        )
-    return LineEstimates(base, directions)
+        congestion = measurement.senders.congestion
+        ceiling = None
+        if added is not None:
+            ceiling = find_ceiling(added, known.get(direction), congestion)
+        evidence[direction] = Evidence(rates[direction], added, ceiling)
+    directions = {
+        direction: _estimate_direction(measurement, direction, seen, base)
+        for direction, seen in evidence.items()
+    }
+    return LineEstimates(base, directions, raise_flags(measurement, base, evidence))
+
+
+def _estimate_direction(
+    measurement: Measurement, direction: Direction, seen: Evidence, base: Estimate | None
+) -> DirectionEstimates:
+    rate = seen.rates.rate if seen.rates is not None else rate_of_summaries(measurement, direction)
+    jitter = estimate_jitter(measurement, direction)
+    spread = jitter.value if jitter is not None else 0.0
+    return DirectionEstimates(
+        rate=rate,
+        peak=seen.rates.peak if seen.rates is not None else None,
+        burst=seen.rates.burst if seen.rates is not None else None,
+        loaded_delay=estimate_loaded_delay(seen.added, base)
+        or loaded_of_summaries(measurement, direction, base),
+        buffer=estimate_buffer(seen.added, seen.ceiling, base, rate, spread)
+        or (buffer_of_summaries(measurement, direction, base) if seen.added is None else None),
+        loss=estimate_loss(measurement, direction, seen.added),
+        random_loss=estimate_random_loss(measurement, direction),
+        jitter=jitter,
+    )

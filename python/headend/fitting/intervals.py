@@ -29,9 +29,6 @@ DRAWS = 200
 #: almost the same, so little is lost.
 MOST_DRAWN = 1500
 
-#: How a distribution of delays grows from its least value: the number of its random parts.
-GROWTH = 2
-
 #: The 95th percentile of the normal distribution, for intervals of 90 %.
 Z = 1.6449
 
@@ -80,13 +77,19 @@ def bound_share(found: float, trials: float) -> Interval:
     return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
 
 
-def bound_minimum(ordered: Sequence[float]) -> Interval:
+def bound_minimum(ordered: Sequence[float], growth: int = 2) -> Interval:
     """Give the interval of the least value that a distribution can have, from samples in order.
 
     No sample is below the least value, so the upper end is the least sample. The lower end is
-    further down by a multiple of the gap between the two least samples (de Haan 1981). The multiple
-    is that of a distribution whose density grows from 0 in proportion, as that of the sum of two
-    random delays does: one for each way.
+    further down by a multiple of the gap between the two least samples (de Haan 1981).
+
+    Parameters
+    ----------
+    ordered
+        The least samples, from low to high.
+    growth
+        The number of random parts in a sample, of which each has a density above 0 at its least
+        value: 2 for a round trip, which is the sum of two trips.
 
     Examples
     --------
@@ -97,7 +100,7 @@ def bound_minimum(ordered: Sequence[float]) -> Interval:
     if len(ordered) < 2:
         return 0.0, ordered[0]
     gap = ordered[1] - ordered[0]
-    return ordered[0] - gap / (CONFIDENCE ** (-1 / GROWTH) - 1), ordered[0]
+    return ordered[0] - gap / (CONFIDENCE ** (-1 / growth) - 1), ordered[0]
 
 
 def draw_again(

@@ -20,13 +20,15 @@ from itertools import accumulate
 from headend.fitting.estimates import Bound, Estimate
 from headend.fitting.intervals import BLOCK, draw_again, median, quantile
 from headend.fitting.samples import (
+    HEADERS,
+    PROBE_SIZE,
     SETTLING,
     TRIP_OF,
-    choose_series,
     gather,
     idle_phases,
     loading_phases,
     phases_of,
+    rank_series,
 )
 from headend.measurement.record import (
     Counted,
@@ -39,18 +41,13 @@ from headend.measurement.record import (
     Trip,
 )
 
-#: IP bytes over TCP payload in full packets of 1500 bytes: over IPv4 with time stamps, as most
-#: systems send; without time stamps; over IPv6 with them. The last two are the bounds.
-HEADERS = 1500 / 1448
+#: The bounds of that: over IPv4 without time stamps, and over IPv6 with them.
 LEAST_HEADERS = 1500 / 1460
 MOST_HEADERS = 1500 / 1428
 
 #: IP bytes of acknowledgements for each IP byte of data: 52 for two packets (RFC 5681 §4.2). Those
 #: that receivers or routers merge are fewer, so the bounds of a rate have none.
 ACKNOWLEDGING = 52 / 3000
-
-#: IP bytes of a probe: that of a ping program by default.
-PROBE_SIZE = 84
 
 #: The facts' range is from the 75th to the 90th percentile.
 ALONE, AMONG_BOTH = 0.75, 0.90
@@ -86,15 +83,15 @@ class RateEstimates:
         As in DirectionEstimates.
     seconds
         The rate of IP packets in each second of load that counts, bit/s.
-    busy
-        How many of these had a queue all along.
+    queued
+        Of these, those in which packets waited all along.
     """
 
     rate: Estimate
     peak: Estimate | None
     burst: Estimate | None
     seconds: tuple[float, ...]
-    busy: int
+    queued: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -163,7 +160,7 @@ def _sustained(
     phases: Sequence[Phase],
     seconds: Sequence[tuple[Phase, float]],
     besides: tuple[float, float],
-) -> tuple[Estimate, int]:
+) -> tuple[Estimate, tuple[float, ...]]:
     both = all(second.load is Load.BOTH for second, _ in seconds)
     queued = _have_queue(measurement, direction, phases, seconds, both)
     busy = [rate for (_, rate), waits in zip(seconds, queued, strict=True) if waits]
@@ -183,7 +180,7 @@ def _sustained(
         basis,
         len(values),
     )
-    return estimate, len(busy)
+    return estimate, tuple(busy)
 
 
 def _have_queue(
@@ -194,10 +191,11 @@ def _have_queue(
     both: bool,
 ) -> list[bool]:
     """Say of each second whether all its probes waited in this direction's queue."""
-    series = choose_series(measurement, TRIP_OF[direction])
-    if series is None and not both:
-        series = choose_series(measurement, Trip.ROUND)
-    if series is None or not series.times or series.probe is Probe.IN_FLOW:
+    ranked = rank_series(measurement, TRIP_OF[direction])
+    if not ranked and not both:
+        ranked = rank_series(measurement, Trip.ROUND)
+    series = next((each for each in ranked if each.times), None)
+    if series is None or series.probe is Probe.IN_FLOW:
         return [False] * len(seconds)
     idle = gather(series, idle_phases(phases), Load.IDLE).delays
     base = min(idle or series.delays)

@@ -28,6 +28,13 @@ EDGE = 0.25
 #: says nothing of phases.
 LOADED_SHARE = 0.1
 
+#: IP bytes over TCP payload in full packets of 1500 bytes, over IPv4 with time stamps, as most
+#: systems send.
+HEADERS = 1500 / 1448
+
+#: IP bytes of a probe: that of a ping program by default.
+PROBE_SIZE = 84
+
 #: The load of one direction alone.
 LOAD_OF = {Direction.UP: Load.UP, Direction.DOWN: Load.DOWN}
 
@@ -109,10 +116,13 @@ def idle_phases(phases: Sequence[Phase]) -> list[Phase]:
     return kept
 
 
-def choose_series(measurement: Measurement, trip: Trip) -> DelaySeries | None:
-    """Choose the series of a trip that speaks for the line: its kind of probe, then its samples."""
+def rank_series(measurement: Measurement, trip: Trip) -> list[DelaySeries]:
+    """Give the series of a trip, first that which speaks best for the line.
+
+    Packets of their own come first, then those without a mark, then by kind and by number.
+    """
     series = [each for each in measurement.delays if each.trip is trip and len(each.delays) > 0]
-    return max(series, key=_preference, default=None)
+    return sorted(series, key=_rank)
 
 
 def gather(series: DelaySeries, phases: Iterable[Phase], load: Load) -> Delays:
@@ -147,10 +157,10 @@ def gather(series: DelaySeries, phases: Iterable[Phase], load: Load) -> Delays:
     )
 
 
-def _preference(series: DelaySeries) -> tuple[bool, int, int]:
-    rank = -PREFERRED.index(series.probe)
-    usable = series.probe not in {Probe.IN_FLOW, Probe.REQUEST} and not series.marking
-    return usable, rank, len(series.delays)
+def _rank(series: DelaySeries) -> tuple[bool, bool, int, int]:
+    in_transfer = series.probe in {Probe.IN_FLOW, Probe.REQUEST}
+    kind = PREFERRED.index(series.probe)
+    return in_transfer, bool(series.marking), kind, -len(series.delays)
 
 
 def _find_phases(measurement: Measurement) -> tuple[Phase, ...]:

@@ -1,0 +1,238 @@
+"""How deep a drop-tail buffer is: the ceiling of the delay that load adds.
+
+A full drop-tail queue drops what arrives, so no delay exceeds the depth, and senders that fill the
+queue until something is lost return to it again and again. That ceiling over the base delay is the
+depth in time (QFind: the largest delay times the rate). Without a ceiling the largest delay is a
+lower bound only: the senders may have stopped before, as those do whose window is small, or who
+keep to a model of the line, such as BBR; or a control law may have dropped before.
+
+What limits it: one packet more or less fits, and the highest sample is below the ceiling by what
+the queue changed between two probes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+from headend.fitting.delay import Added
+from headend.fitting.estimates import Bound, Estimate
+from headend.fitting.intervals import bound_minimum, quantile
+from headend.fitting.samples import Delays
+
+#: The facts' ceiling: at least this share of the samples are this near to the largest.
+NEAR, NEAR_SHARE = 0.95, 0.01
+
+#: And at least so many samples, since 1 % of 50 is none.
+NEAR_COUNT = 3
+
+#: The queue has left the ceiling when a sample is below this share of it.
+LEFT = 0.9
+
+#: A probe is lost at the ceiling when the answered one before or behind it, within this time, s, is
+#: near to it.
+LOST_WITHIN = 1.0
+
+#: Losses are of the ceiling when their share there is this many times that elsewhere.
+LOST_RATIO = 3.0
+
+#: A queue that never leaves the ceiling, and loses nothing, is held up by the senders' windows: at
+#: least this share of the samples are near to the largest.
+FLAT_SHARE = 0.9
+
+#: Senders that go by a model of the line fill its queue for a quarter of the time only where it is
+#: shorter than their model says.
+MODEL_SHARE = 0.25
+
+#: One touch is enough of senders that grow until they lose, if it lasts for so many samples.
+LONG_TOUCH = 5
+
+#: Names of congestion controls that grow until they lose, and of those that go by a model.
+BY_LOSS = ("cubic", "reno", "bic", "htcp", "tahoe", "compound", "westwood")
+BY_MODEL = ("bbr", "vegas", "ledbat", "fast")
+
+#: A queue holds this many packets of 1500 bytes at least, or this many ms, to be one.
+LEAST_PACKETS, LEAST_MS = 4, 2.0
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """What was seen of the largest delays.
+
+    Parameters
+    ----------
+    level
+        The largest delay above the base that others are near to, ms.
+    largest
+        The largest of all, ms.
+    near
+        How many samples are near to the level.
+    samples
+        How many there are.
+    touches
+        How often the delay came near to it and left it again, once the load had settled.
+    lost_near
+        Probes that were lost near to it.
+    lost
+        Probes that were lost at all.
+    is_reached
+        Whether it is the ceiling of a full queue.
+    reason
+        Why, or why not: a sentence with the numbers, without its full stop.
+    """
+
+    level: float
+    largest: float
+    near: int
+    samples: int
+    touches: int
+    lost_near: int
+    lost: int
+    is_reached: bool
+    reason: str
+
+
+def find_ceiling(added: Added, rate: float | None = None, congestion: str = "") -> Ceiling | None:
+    """Find the ceiling of the delays that load adds.
+
+    Parameters
+    ----------
+    added
+        The delays above the base.
+    rate
+        Of the direction, bit/s: how long a packet takes.
+    congestion
+        The name of the senders' congestion control; empty where it is not known.
+
+    Returns
+    -------
+    What was seen; None without samples. ``is_reached`` says whether the queue was full.
+    """
+    delays = added.whole.delays
+    if not delays:
+        return None
+    ordered = sorted(delays)
+    level = _supported(ordered)
+    near = len(ordered) - bisect_left(ordered, NEAR * level)
+    # Outliers above the level are not near to it.
+    near -= len(ordered) - bisect_left(ordered, level / NEAR)
+    touches = _count_touches(added.settled, level)
+    lost_near = _count_lost_near(added.whole, level)
+    lost = added.whole.lost_count
+    least = max(LEAST_MS, LEAST_PACKETS * 12e6 / rate if rate else LEAST_MS)
+    settled = sorted(added.settled.delays)
+    flat = sum(delay >= NEAR * level for delay in settled) / len(settled)
+    seen = f"{near} of {len(ordered)} samples are within 5 % of {level:.3g} ms"
+
+    def tell(is_reached: bool, reason: str) -> Ceiling:
+        return Ceiling(
+            level, ordered[-1], near, len(ordered), touches, lost_near, lost, is_reached, reason
+        )
+
+    if level < least or quantile(settled, 0.5) < least:
+        return tell(
+            False, f"the queue was mostly empty: half of the samples are below {least:.3g} ms"
+        )
+    if near < max(NEAR_COUNT, NEAR_SHARE * len(ordered)):
+        return tell(False, f"only {seen}")
+    by_model = any(name in congestion.lower() for name in BY_MODEL)
+    by_loss = not by_model and any(name in congestion.lower() for name in BY_LOSS)
+    if lost == 0 and flat >= FLAT_SHARE:
+        return tell(
+            False,
+            f"{seen} and no probe was lost, so the senders' windows may have held the queue there",
+        )
+    if _lose_at_ceiling(added.whole, level, near, lost_near):
+        return tell(True, f"{seen}, and {lost_near} of {lost} lost probes were lost there")
+    if by_model:
+        if flat >= MODEL_SHARE:
+            return tell(True, f"{seen}, although the senders ({congestion}) do not fill a queue")
+        return tell(False, f"the senders ({congestion}) do not fill a queue until it is full")
+    if touches >= 2:
+        return tell(True, f"{seen}, which the delay reached {touches} times")
+    if by_loss and near >= LONG_TOUCH:
+        return tell(True, f"{seen}, and the senders ({congestion}) grow until something is lost")
+    return tell(False, f"{seen}, but the delay reached that only once")
+
+
+def estimate_buffer(
+    added: Added | None,
+    ceiling: Ceiling | None,
+    base: Estimate | None,
+    rate: Estimate | None,
+    spread: float,
+) -> Estimate | None:
+    """Estimate how long a full queue takes to empty, ms.
+
+    Parameters
+    ----------
+    added
+        The delays above the base.
+    ceiling
+        As ``find_ceiling`` gives it.
+    base, rate
+        The base delay, and the rate of the direction.
+    spread
+        How much the idle line's delays spread, ms: the highest samples may hold as much.
+    """
+    if added is None or ceiling is None or ceiling.level <= 0:
+        return None
+    if added.mixed and not ceiling.is_reached:
+        return None
+    packet = 12e6 / rate.value if rate is not None and rate.value > 0 else 0.0
+    unsure = base.value - base.low if base is not None else 0.0
+    level = ceiling.level
+    if not ceiling.is_reached:
+        basis = f"the largest delay of {ceiling.samples} samples under load"
+        low = max(0.0, level - spread - packet)
+        return Estimate(level, low, level + unsure, basis, ceiling.samples, Bound.AT_LEAST)
+    basis = f"{ceiling.near} of {ceiling.samples} samples at the ceiling"
+    if added.mixed:
+        return Estimate(level, 0.0, level + unsure + packet, basis, ceiling.near, Bound.AT_MOST)
+    top = [-delay for delay in sorted(added.whole.delays, reverse=True) if delay <= level]
+    highest = min(-bound_minimum(top, growth=1)[0], level / NEAR)
+    low = max(0.0, level - spread - packet)
+    return Estimate(level, low, highest + unsure + packet, basis, ceiling.near)
+
+
+def _supported(ordered: list[float]) -> float:
+    """Give the largest delay that two others are near to, but for one in a hundred."""
+    most = max(1, round(NEAR_SHARE * len(ordered)))
+    for place in range(len(ordered) - 1, max(1, len(ordered) - 1 - most), -1):
+        if ordered[place - 2] >= NEAR * ordered[place]:
+            return ordered[place]
+    return ordered[-1]
+
+
+def _count_touches(settled: Delays, level: float) -> int:
+    touches, is_near = 0, False
+    for delay in settled.delays if settled.times else ():
+        if not is_near and delay >= NEAR * level:
+            touches, is_near = touches + 1, True
+        elif delay < LEFT * level:
+            is_near = False
+    return touches
+
+
+def _count_lost_near(whole: Delays, level: float) -> int:
+    found = 0
+    for time in whole.lost:
+        after = bisect_left(whole.times, time)
+        beside = [k for k in (after - 1, after) if 0 <= k < len(whole.times)]
+        found += any(
+            abs(whole.times[k] - time) <= LOST_WITHIN and whole.delays[k] >= LEFT * level
+            for k in beside
+        )
+    return found
+
+
+def _lose_at_ceiling(whole: Delays, level: float, near: int, lost_near: int) -> bool:
+    """Say whether probes were lost at the ceiling, and more seldom elsewhere."""
+    lost_elsewhere = len(whole.lost) - lost_near
+    high = sum(delay >= LEFT * level for delay in whole.delays)
+    elsewhere = len(whole.delays) - high
+    if lost_near < 2 or near == 0:
+        return False
+    share = lost_near / (lost_near + high)
+    share_elsewhere = lost_elsewhere / max(1, lost_elsewhere + elsewhere)
+    return share >= LOST_RATIO * share_elsewhere

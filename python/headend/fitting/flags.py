@@ -1,0 +1,284 @@
+"""What a measurement cannot tell, or what makes an estimate doubtful: each flag with its reason.
+
+A reason is a sentence with the numbers it rests on. No number alone proves a flag: each threshold
+states where it comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from headend.fitting.buffer import LEAST_MS, LEAST_PACKETS, Ceiling
+from headend.fitting.delay import Added, find_drift, find_idle, find_priority
+from headend.fitting.estimates import Estimate, Flag
+from headend.fitting.intervals import median, quantile
+from headend.fitting.rate import RateEstimates
+from headend.fitting.samples import (
+    gather,
+    idle_phases,
+    phases_of,
+    rank_series,
+    select_phases,
+    settle,
+)
+from headend.measurement.record import Direction, Load, Measurement, Probe, Trip
+
+#: The facts ask for so many samples of the idle line, so many under load (20 s at 5 a second), and
+#: so many seconds of load.
+ENOUGH_IDLE, ENOUGH_LOADED, ENOUGH_SECONDS = 50, 100, 5
+
+#: A cable's upstream spreads delays by 8 ms at most, so this much from the 50th to the 99th
+#: percentile of the idle line is not its access method's, ms.
+WIFI_SPREAD = 10.0
+
+#: The rate varies when means over 3 s differ by this share of their median while packets wait.
+VARIES = 0.25
+
+#: Of so many seconds with a queue at least.
+ENOUGH_BUSY = 9
+
+#: Means over so many seconds: single ones are disturbed by what waited behind a loss.
+SMOOTHED = 3
+
+#: The share of lost probes or of data sent again from which something dropped packets.
+DROPS = 1e-4
+
+#: A connection that fills the line by itself waits in its queue: its round trips are longer by this
+#: share of the base delay, or by this many ms.
+INFLATED, INFLATED_MS = 0.5, 5.0
+
+#: A direction is held up by the acknowledgements of the other when these take this share of it.
+ACKNOWLEDGED = 0.8
+
+#: What one bit of data of a direction costs the other one in acknowledgements: 52 bytes for two
+#: packets of 1500.
+COST = 52 / 3000
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the estimates of a direction rest on; None for what there is not."""
+
+    rates: RateEstimates | None = None
+    added: Added | None = None
+    ceiling: Ceiling | None = None
+
+
+def raise_flags(
+    measurement: Measurement, base: Estimate | None, evidence: Mapping[Direction, Evidence]
+) -> dict[Flag, str]:
+    """Give the flags of a measurement with their reasons.
+
+    Parameters
+    ----------
+    measurement
+        What was measured.
+    base
+        The base delay.
+    evidence
+        Of each direction.
+    """
+    reasons: dict[Flag, list[str]] = {}
+    for flag, reason in _find_flags(measurement, base, evidence):
+        reasons.setdefault(flag, []).append(reason)
+    return {flag: " ".join(reasons[flag]) for flag in Flag if flag in reasons}
+
+
+def _find_flags(
+    measurement: Measurement, base: Estimate | None, evidence: Mapping[Direction, Evidence]
+) -> Iterator[tuple[Flag, str]]:
+    if not measurement.rates and not measurement.delays:
+        count = len(measurement.summaries)
+        yield Flag.SUMMARY_ONLY, f"The tool gives {count} numbers and keeps no samples."
+    for direction, seen in evidence.items():
+        yield from _flag_direction(measurement, base, direction, seen)
+    yield from _flag_missing(measurement, evidence)
+    yield from _flag_idle(measurement)
+    yield from _flag_probe(measurement, evidence)
+    yield from _flag_acknowledgements(evidence)
+    drift = find_drift(measurement)
+    if drift is not None:
+        yield (
+            Flag.CLOCK_DRIFT,
+            f"The clocks of the two ends drift apart by {abs(drift):.2g} ms a second; this was "
+            "taken out of the delays of one way.",
+        )
+
+
+def _flag_direction(
+    measurement: Measurement, base: Estimate | None, direction: Direction, seen: Evidence
+) -> Iterator[tuple[Flag, str]]:
+    if seen.added is not None and seen.added.mixed:
+        yield (
+            Flag.MIXED_DIRECTIONS,
+            f"The {len(seen.added.whole.delays)} round trips under load were sent while both "
+            f"directions were loaded, so the {direction}stream's delay is not known apart.",
+        )
+    if seen.ceiling is not None and not seen.ceiling.is_reached:
+        yield Flag.NO_CEILING, f"{direction.capitalize()}stream: {seen.ceiling.reason}."
+    yield from _flag_sender(measurement, base, direction, seen)
+    yield from _flag_rate(direction, seen)
+    yield from _flag_few(direction, seen)
+
+
+def _flag_missing(
+    measurement: Measurement, evidence: Mapping[Direction, Evidence]
+) -> Iterator[tuple[Flag, str]]:
+    phases = phases_of(measurement)
+    for direction, flag in (
+        (Direction.UP, Flag.NO_UPSTREAM),
+        (Direction.DOWN, Flag.NO_DOWNSTREAM),
+    ):
+        seen = evidence[direction]
+        summarised = any(
+            summary.direction is direction or summary.load.value == direction.value
+            for summary in measurement.summaries
+        )
+        if seen.rates is None and seen.added is None and not summarised:
+            loads = sorted({phase.load.value for phase in phases})
+            found = f"its phases are {', '.join(loads)}" if loads else "it has no phases of load"
+            yield flag, f"The measurement has no load of the {direction}stream: {found}."
+
+
+def _flag_idle(measurement: Measurement) -> Iterator[tuple[Flag, str]]:
+    idle = find_idle(measurement, Trip.ROUND) or find_idle(measurement, Trip.UP)
+    summarised = any(summary.load is Load.IDLE for summary in measurement.summaries)
+    if idle is None and not summarised:
+        length = sum(phase.end - phase.start for phase in idle_phases(phases_of(measurement)))
+        yield (
+            Flag.NO_IDLE_PHASE,
+            f"No delay of the idle line was measured ({length:.1f} s without load).",
+        )
+    if measurement.medium == "wifi":
+        yield Flag.WIFI_SUSPECTED, "The tool says that the computer was connected by Wi-Fi."
+    if idle is None:
+        return
+    delays = sorted(idle[1].delays)
+    if len(delays) < ENOUGH_IDLE:
+        yield (
+            Flag.FEW_SAMPLES,
+            f"The idle line has {len(delays)} samples of delay, fewer than {ENOUGH_IDLE}.",
+        )
+    spread = quantile(delays, 0.99) - quantile(delays, 0.5)
+    if len(delays) >= ENOUGH_IDLE and spread > WIFI_SPREAD:
+        yield (
+            Flag.WIFI_SUSPECTED,
+            f"On the idle line the 99th percentile of the delay is {spread:.1f} ms above the "
+            f"median; a cable's access method spreads it by less than {WIFI_SPREAD:.0f} ms.",
+        )
+
+
+def _flag_probe(
+    measurement: Measurement, evidence: Mapping[Direction, Evidence]
+) -> Iterator[tuple[Flag, str]]:
+    priority = find_priority(measurement)
+    if priority is not None:
+        icmp, udp = priority
+        yield (
+            Flag.PRIORITISED_PROBE,
+            f"Load adds {icmp:.1f} ms to ICMP and {udp:.1f} ms to UDP, so ICMP is let pass.",
+        )
+    used = {seen.added.series.probe: seen.added.series for seen in evidence.values() if seen.added}
+    for series in used.values():
+        if series.marking:
+            yield (
+                Flag.PRIORITISED_PROBE,
+                f"All {len(series.delays)} probes were marked {series.marking}.",
+            )
+        if series.probe is Probe.IN_FLOW:
+            yield (
+                Flag.PROBE_IN_FLOW,
+                f"The {len(series.delays)} delays are of connections that fill the line: they hold "
+                "the sender's own queues too.",
+            )
+
+
+def _flag_sender(
+    measurement: Measurement, base: Estimate | None, direction: Direction, seen: Evidence
+) -> Iterator[tuple[Flag, str]]:
+    """Flag senders that perhaps did not fill the line: no queue grew, and nothing was lost."""
+    if seen.added is None or seen.added.mixed or seen.rates is None:
+        return
+    rate = seen.rates.rate.value
+    delays = sorted(seen.added.settled.delays)
+    if len(delays) < ENOUGH_SECONDS:
+        return
+    high = quantile(delays, 0.9)
+    least = max(LEAST_MS, LEAST_PACKETS * 12e6 / rate) if rate > 0 else LEAST_MS
+    again = max(
+        (each.share for each in measurement.retransmissions if each.direction is direction),
+        default=0.0,
+    )
+    if high >= least or again > DROPS or seen.added.whole.lost_count > 0:
+        return
+    if _waits_in_connections(measurement, direction, base):
+        return
+    yield (
+        Flag.SENDER_LIMITED,
+        f"{direction.capitalize()}stream: {rate / 1e6:.3g} Mbit/s made no queue (the 90th "
+        f"percentile of what load adds is {high:.1f} ms) and nothing was lost: the senders or the "
+        "far end may set this rate, or a queue for each flow hides theirs from the probes.",
+    )
+
+
+def _waits_in_connections(
+    measurement: Measurement, direction: Direction, base: Estimate | None
+) -> bool:
+    """Say whether connections wait in a queue of their own, which the probes do not see."""
+    phases = phases_of(measurement)
+    own = [phase for phase in phases if phase.load.value == direction.value]
+    loaded = settle(own or select_phases(phases, Load.BOTH))
+    least = base.value if base is not None else 0.0
+    for series in rank_series(measurement, Trip.ROUND):
+        if series.probe is not Probe.IN_FLOW or not series.times:
+            continue
+        found = gather(series, loaded, Load.BOTH).delays
+        if found and median(found) > least + max(INFLATED * least, INFLATED_MS):
+            return True
+    return False
+
+
+def _flag_rate(direction: Direction, seen: Evidence) -> Iterator[tuple[Flag, str]]:
+    if seen.rates is None or len(seen.rates.queued) < ENOUGH_BUSY:
+        return
+    seconds = seen.rates.queued
+    means = sorted(
+        sum(seconds[k : k + SMOOTHED]) / SMOOTHED for k in range(len(seconds) - SMOOTHED + 1)
+    )
+    low, middle, high = (quantile(means, share) for share in (0.05, 0.5, 0.95))
+    if middle > 0 and high - low > VARIES * middle:
+        yield (
+            Flag.RATE_VARIES,
+            f"{direction.capitalize()}stream: while packets waited, means over {SMOOTHED} s were "
+            f"from {low / 1e6:.3g} to {high / 1e6:.3g} Mbit/s.",
+        )
+
+
+def _flag_few(direction: Direction, seen: Evidence) -> Iterator[tuple[Flag, str]]:
+    if seen.added is not None and len(seen.added.whole.delays) < ENOUGH_LOADED:
+        yield (
+            Flag.FEW_SAMPLES,
+            f"The loaded {direction}stream has {len(seen.added.whole.delays)} samples of delay, "
+            f"fewer than {ENOUGH_LOADED}.",
+        )
+    if seen.rates is not None and len(seen.rates.seconds) < ENOUGH_SECONDS:
+        yield (
+            Flag.FEW_SAMPLES,
+            f"The rate of the {direction}stream has {len(seen.rates.seconds)} seconds of load.",
+        )
+
+
+def _flag_acknowledgements(evidence: Mapping[Direction, Evidence]) -> Iterator[tuple[Flag, str]]:
+    """Flag acknowledgements of one direction that fill the other one by themselves."""
+    for direction, other in ((Direction.DOWN, Direction.UP), (Direction.UP, Direction.DOWN)):
+        carried, carrier = evidence[direction].rates, evidence[other].rates
+        if carried is None or carrier is None:
+            continue
+        needed = carried.rate.value * COST
+        if needed > ACKNOWLEDGED * carrier.rate.value:
+            yield (
+                Flag.MIXED_DIRECTIONS,
+                f"Acknowledgements of the {direction}stream take up to {needed / 1e6:.3g} of the "
+                f"{other}stream's {carrier.rate.value / 1e6:.3g} Mbit/s, and may wait there.",
+            )

@@ -1,0 +1,120 @@
+"""Which share of the probes is lost: under load, and on the idle line.
+
+What is lost on the idle line is lost at random; what is lost under load besides is lost for the
+load. Losses come in groups, so that many trials count as fewer: their number is divided by how much
+more the losses of a block of some seconds vary than independent ones would. Then the interval is
+Wilson's. Of round trips it is not known in which direction a probe was lost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from headend.fitting.delay import Added, rank_speaking
+from headend.fitting.estimates import Bound, Estimate
+from headend.fitting.intervals import BLOCK, bound_share
+from headend.fitting.samples import TRIP_OF, Delays, gather, idle_phases, phases_of
+from headend.fitting.summaries import loss_of_summaries
+from headend.measurement.record import (
+    Direction,
+    Load,
+    Measurement,
+    Probe,
+    Trip,
+)
+
+
+def estimate_loss(
+    measurement: Measurement, direction: Direction, added: Added | None
+) -> Estimate | None:
+    """Estimate the share of probes that are lost while a direction is loaded.
+
+    Without probes it is the share of data that was sent again, which is at least what was lost.
+
+    Parameters
+    ----------
+    measurement
+        What was measured.
+    direction
+        Of the load.
+    added
+        The probes under load.
+    """
+    if added is not None and _counts_losses(added.series.probe):
+        found = estimate_share(added.whole, "under load")
+        return replace(found, low=0.0, bound=Bound.AT_MOST) if found and added.mixed else found
+    return loss_of_summaries(measurement, direction) or _of_retransmissions(measurement, direction)
+
+
+def estimate_random_loss(measurement: Measurement, direction: Direction) -> Estimate | None:
+    """Estimate the share of probes that are lost on the idle line."""
+    phases = idle_phases(phases_of(measurement))
+    for trip in (TRIP_OF[direction], Trip.ROUND):
+        for series in rank_speaking(measurement, trip):
+            found = gather(series, phases, Load.IDLE)
+            # A series of one way may leave the losses to that of the round trips.
+            is_known = trip is Trip.ROUND or series.lost_count > 0
+            if found.sent == 0 or not is_known or not _counts_losses(series.probe):
+                continue
+            estimate = estimate_share(found, "on the idle line")
+            if estimate is None or trip is not Trip.ROUND:
+                return estimate
+            return replace(
+                estimate, low=0.0, basis=f"{estimate.basis}, there and back", bound=Bound.AT_MOST
+            )
+    return None
+
+
+def estimate_share(probes: Delays, where: str) -> Estimate | None:
+    """Estimate the share that is lost of some probes.
+
+    Parameters
+    ----------
+    probes
+        Answered and lost ones.
+    where
+        Words that follow "3 of 200 probes lost".
+    """
+    if probes.sent == 0:
+        return None
+    trials = probes.sent / _grouping(probes)
+    share = probes.lost_count / probes.sent
+    low, high = bound_share(share * trials, trials)
+    basis = f"{probes.lost_count} of {probes.sent} probes lost {where}"
+    return Estimate(share, low, high, basis, probes.sent)
+
+
+def _grouping(probes: Delays) -> float:
+    """Give how much more the losses of blocks vary than independent ones; 1 at least."""
+    if probes.lost_count < 2 or not probes.lost or not probes.times:
+        return 1.0
+    sent = _count_by_block([*probes.times, *probes.lost])
+    lost = _count_by_block(probes.lost)
+    share = probes.lost_count / probes.sent
+    if len(sent) < 3 or share >= 1:
+        return 1.0
+    squares = sum(
+        (lost.get(block, 0) - share * count) ** 2 / (count * share * (1 - share))
+        for block, count in sent.items()
+    )
+    return max(1.0, squares / (len(sent) - 1))
+
+
+def _count_by_block(times: Sequence[float]) -> Counter[int]:
+    return Counter(int(time // BLOCK) for time in times)
+
+
+def _counts_losses(probe: Probe) -> bool:
+    """Say whether a probe that is lost stays lost: connections send again."""
+    return probe not in {Probe.IN_FLOW, Probe.REQUEST}
+
+
+def _of_retransmissions(measurement: Measurement, direction: Direction) -> Estimate | None:
+    shares = [each.share for each in measurement.retransmissions if each.direction is direction]
+    if not shares:
+        return None
+    value = sum(shares) / len(shares)
+    basis = "the share of data that was sent again"
+    return Estimate(value, 0.0, value, basis, len(shares), Bound.AT_MOST)
