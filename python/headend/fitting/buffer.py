@@ -13,6 +13,7 @@ the queue changed between two probes.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headend.fitting.delay import Added
@@ -50,6 +51,9 @@ LONG_TOUCH = 5
 #: Names of congestion controls that grow until they lose, and of those that go by a model.
 BY_LOSS = ("cubic", "reno", "bic", "htcp", "tahoe", "compound", "westwood")
 BY_MODEL = ("bbr", "vegas", "ledbat", "fast")
+
+#: Transfers slow down within this time, s, of a loss: two round trips through a queue of 0.5 s.
+DIPS_WITHIN = 1.5
 
 #: A queue holds this many packets of 1500 bytes at least, or this many ms, to be one.
 LEAST_PACKETS, LEAST_MS = 4, 2.0
@@ -92,7 +96,12 @@ class Ceiling:
     reason: str
 
 
-def find_ceiling(added: Added, rate: float | None = None, congestion: str = "") -> Ceiling | None:
+def find_ceiling(
+    added: Added,
+    rate: float | None = None,
+    congestion: str = "",
+    dips: Sequence[float] | None = None,
+) -> Ceiling | None:
     """Find the ceiling of the delays that load adds.
 
     Parameters
@@ -103,6 +112,8 @@ def find_ceiling(added: Added, rate: float | None = None, congestion: str = "") 
         Of the direction, bit/s: how long a packet takes.
     congestion
         The name of the senders' congestion control; empty where it is not known.
+    dips
+        When transfers slowed down, s; None where that is not known.
 
     Returns
     -------
@@ -144,6 +155,10 @@ def find_ceiling(added: Added, rate: float | None = None, congestion: str = "") 
         )
     if _lose_at_ceiling(added.whole, level, near, lost_near):
         return tell(True, f"{seen}, and {lost_near} of {lost} lost probes were lost there")
+    if dips is not None and not _follow(dips, added.whole, level):
+        return tell(
+            False, f"{seen}, but no transfer slowed down behind that, as one does after a loss"
+        )
     if by_model:
         if flat >= MODEL_SHARE:
             return tell(True, f"{seen}, although the senders ({congestion}) do not fill a queue")
@@ -212,6 +227,18 @@ def _count_touches(settled: Delays, level: float) -> int:
         elif delay < LEFT * level:
             is_near = False
     return touches
+
+
+def _follow(dips: Sequence[float], whole: Delays, level: float) -> bool:
+    """Say whether transfers slowed down after the delay was near to the level."""
+    high = [
+        time
+        for time, delay in zip(whole.times, whole.delays, strict=bool(whole.times))
+        if delay >= NEAR * level
+    ]
+    return not whole.times or any(
+        bisect_left(dips, time) < bisect_left(dips, time + DIPS_WITHIN) for time in high
+    )
 
 
 def _count_lost_near(whole: Delays, level: float) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headend.fitting.buffer import estimate_buffer, find_ceiling
 from headend.fitting.delay import (
     added_delays,
@@ -9,10 +11,10 @@ from headend.fitting.delay import (
     estimate_jitter,
     estimate_loaded_delay,
 )
-from headend.fitting.estimates import DirectionEstimates, Estimate, LineEstimates
-from headend.fitting.flags import Evidence, raise_flags
+from headend.fitting.estimates import Bound, DirectionEstimates, Estimate, LineEstimates
+from headend.fitting.flags import Evidence, find_sender_limit, raise_flags
 from headend.fitting.loss import estimate_loss, estimate_random_loss
-from headend.fitting.rate import estimate_rates
+from headend.fitting.rate import estimate_rates, find_dips
 from headend.fitting.summaries import (
     buffer_of_summaries,
     loaded_of_summaries,
@@ -38,11 +40,12 @@ def estimate_line(measurement: Measurement) -> LineEstimates:
     base = estimate_base_delay(measurement, known)
     evidence = {}
     for direction in Direction:
+        dips = find_dips(measurement, direction)
         added = added_delays(measurement, direction, base.value if base is not None else None)
         congestion = measurement.senders.congestion
         ceiling = None
         if added is not None:
-            ceiling = find_ceiling(added, known.get(direction), congestion)
+            ceiling = find_ceiling(added, known.get(direction), congestion, dips)
         evidence[direction] = Evidence(rates[direction], added, ceiling)
     directions = {
         direction: _estimate_direction(measurement, direction, seen, base)
@@ -55,6 +58,8 @@ def _estimate_direction(
     measurement: Measurement, direction: Direction, seen: Evidence, base: Estimate | None
 ) -> DirectionEstimates:
     rate = seen.rates.rate if seen.rates is not None else rate_of_summaries(measurement, direction)
+    if rate is not None and find_sender_limit(measurement, base, direction, seen) is not None:
+        rate = replace(rate, bound=Bound.AT_LEAST)
     jitter = estimate_jitter(measurement, direction)
     spread = jitter.value if jitter is not None else 0.0
     return DirectionEstimates(

@@ -117,7 +117,9 @@ def _flag_direction(
         )
     if seen.ceiling is not None and not seen.ceiling.is_reached:
         yield Flag.NO_CEILING, f"{direction.capitalize()}stream: {seen.ceiling.reason}."
-    yield from _flag_sender(measurement, base, direction, seen)
+    limit = find_sender_limit(measurement, base, direction, seen)
+    if limit is not None:
+        yield Flag.SENDER_LIMITED, limit
     yield from _flag_rate(direction, seen)
     yield from _flag_few(direction, seen)
 
@@ -194,16 +196,19 @@ def _flag_probe(
             )
 
 
-def _flag_sender(
+def find_sender_limit(
     measurement: Measurement, base: Estimate | None, direction: Direction, seen: Evidence
-) -> Iterator[tuple[Flag, str]]:
-    """Flag senders that perhaps did not fill the line: no queue grew, and nothing was lost."""
+) -> str | None:
+    """Say why senders perhaps did not fill the line: no queue grew, and nothing was lost.
+
+    None where they did, or where it cannot be told.
+    """
     if seen.added is None or seen.added.mixed or seen.rates is None:
-        return
+        return None
     rate = seen.rates.rate.value
     delays = sorted(seen.added.settled.delays)
     if len(delays) < ENOUGH_SECONDS:
-        return
+        return None
     high = quantile(delays, 0.9)
     least = max(LEAST_MS, LEAST_PACKETS * 12e6 / rate) if rate > 0 else LEAST_MS
     again = max(
@@ -211,14 +216,13 @@ def _flag_sender(
         default=0.0,
     )
     if high >= least or again > DROPS or seen.added.whole.lost_count > 0:
-        return
+        return None
     if _waits_in_connections(measurement, direction, base):
-        return
-    yield (
-        Flag.SENDER_LIMITED,
+        return None
+    return (
         f"{direction.capitalize()}stream: {rate / 1e6:.3g} Mbit/s made no queue (the 90th "
         f"percentile of what load adds is {high:.1f} ms) and nothing was lost: the senders or the "
-        "far end may set this rate, or a queue for each flow hides theirs from the probes.",
+        "far end may set this rate, or a queue for each flow hides theirs from the probes."
     )
 
 

@@ -81,26 +81,29 @@ def bound_minimum(ordered: Sequence[float], growth: int = 2) -> Interval:
     """Give the interval of the least value that a distribution can have, from samples in order.
 
     No sample is below the least value, so the upper end is the least sample. The lower end is
-    further down by a multiple of the gap between the two least samples (de Haan 1981).
+    further down by a multiple of the gap between the two least samples (de Haan 1981), which can be
+    very large by chance. So it is no further down than the median is up: of 20 samples or more of
+    one or two random parts the least is nearer to the least possible value than to the median.
 
     Parameters
     ----------
     ordered
-        The least samples, from low to high.
+        The samples, from low to high.
     growth
         The number of random parts in a sample, of which each has a density above 0 at its least
         value: 2 for a round trip, which is the sum of two trips.
 
     Examples
     --------
-    >>> low, high = bound_minimum([10.0, 10.1, 12.0])
+    >>> low, high = bound_minimum([10.0, 10.01, 10.5, 12.0])
     >>> round(low, 3), high
-    (8.151, 10.0)
+    (9.815, 10.0)
     """
     if len(ordered) < 2:
         return 0.0, ordered[0]
     gap = ordered[1] - ordered[0]
-    return ordered[0] - gap / (CONFIDENCE ** (-1 / growth) - 1), ordered[0]
+    far = gap / (CONFIDENCE ** (-1 / growth) - 1)
+    return ordered[0] - min(far, max(gap, quantile(ordered, 0.5) - ordered[0])), ordered[0]
 
 
 def draw_again(

@@ -66,11 +66,23 @@ FASTER = 1.1
 #: A tool that misses a value misses a bin or two, s. In a longer gap nothing was sent.
 LONGEST_GAP = 1.0
 
+#: A burst has ended when this share of the surplus has come: later the surplus stays, but for the
+#: error of the sustained rate.
+REACHED = 0.97
+
 #: A burst ends in this share of its load: what follows must show the sustained rate.
 LATEST_KNEE = 0.6
 
 #: A burst is looked for in bins of this length, s, or of the series' own.
 BURST_BIN = 0.2
+
+
+#: A transfer slows down when a bin is below this share of the mean of the two before it. Data
+#: behind a loss waits a round trip, most of a short bin; bins must be no longer than this, s.
+DIP, LONGEST_DIP_BIN = 0.8, 0.25
+
+#: At the end of a phase transfers stop, perhaps not all at once, s.
+ENDING = 0.5
 
 
 @dataclass(frozen=True)
@@ -152,6 +164,37 @@ def estimate_rates(measurement: Measurement, direction: Direction) -> RateEstima
     rate, busy = _sustained(measurement, direction, phases, kept, besides)
     peak, burst = _burst(totals, [knee for knee in knees if knee is not None], rate)
     return RateEstimates(rate, peak, burst, tuple(rate for _, rate in kept), busy)
+
+
+def find_dips(measurement: Measurement, direction: Direction) -> list[float] | None:
+    """Find when transfers slowed down from one moment to the next, as they do after a loss.
+
+    Returns
+    -------
+    The times, s; None where bins are too long to show it, or where only the sum over several
+    transfers is known.
+    """
+    own = [
+        series
+        for series in measurement.rates
+        if series.direction is direction and len(series.rates) > 0
+    ]
+    flows = [series for series in own if series.flow]
+    sender_count = measurement.senders.up if direction is Direction.UP else measurement.senders.down
+    if not flows and sender_count == 1:
+        flows = own
+    rows = [sorted(zip(series.starts, series.ends, series.rates, strict=True)) for series in flows]
+    lengths = [end - start for row in rows for start, end, _ in row]
+    if not lengths or median(lengths) > LONGEST_DIP_BIN:
+        return None
+    phases = loading_phases(phases_of(measurement), direction)
+    return sorted(
+        row[k][0]
+        for row in rows
+        for k in range(2, len(row))
+        if row[k][2] < DIP * (row[k - 1][2] + row[k - 2][2]) / 2
+        and any(phase.start < row[k][0] < phase.end - ENDING for phase in phases)
+    )
 
 
 def _sustained(
@@ -275,7 +318,10 @@ def _find_knee(totals: Sequence[_Total], phase: Phase, level: float) -> _Knee | 
     if phase.load is Load.BOTH or len(bins) < 4 / BURST_BIN:
         return None
     surplus = list(accumulate((rate - level) * BURST_BIN for _, rate in bins))
-    last = max(range(len(surplus)), key=lambda k: surplus[k])
+    most = max(surplus)
+    if most <= 0:
+        return None
+    last = next(k for k, bits in enumerate(surplus) if bits >= REACHED * most)
     elapsed = bins[last][0].end - phase.start
     length = phase.end - phase.start
     is_early = elapsed < LATEST_KNEE * length
