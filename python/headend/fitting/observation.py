@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from headend.fitting.estimates import LineEstimates
-from headend.fitting.features import LEAST_SAMPLES, Samples, find_features
+from headend.fitting.features import LEAST_SAMPLES, Samples, find_features, name_quantile
 from headend.measurement.record import (
     DelaySeries,
     Direction,
@@ -15,7 +15,9 @@ from headend.measurement.record import (
     Measurement,
     Phase,
     Probe,
+    Quantity,
     RateSeries,
+    Statistic,
     Trip,
 )
 
@@ -30,6 +32,9 @@ LEAST_SECONDS = 5.0
 
 #: Which probes are best: those apart from the load, of which nothing else than the line is seen.
 _PREFERRED = (Probe.UDP, Probe.ICMP, Probe.UNKNOWN, Probe.REQUEST)
+
+#: Numbers that tell the middle of delays.
+_MIDDLES = (Statistic.MEDIAN, Statistic.IQM, Statistic.MEAN)
 
 #: Rates are compared in bins of a second.
 _BIN = 1.0
@@ -67,6 +72,8 @@ class Observation:
     in_flow: Samples | None = None
     rates: dict[Direction, list[float]] | None = None
     is_timed: bool = True
+    #: The median of the added delay where the tool keeps no samples, ms.
+    median: float | None = None
 
     @property
     def directions(self) -> tuple[Direction, ...]:
@@ -77,6 +84,8 @@ class Observation:
 
     def find_features(self, direction: Direction) -> dict[str, float]:
         """Find what it shows of a direction."""
+        if self.median is not None:
+            return {name_quantile(0.5): self.median}
         rates = (self.rates or {}).get(direction, [])
         return find_features(self.probe, self.marked, self.in_flow, rates)
 
@@ -121,6 +130,8 @@ def observe(measurement: Measurement, estimates: LineEstimates) -> list[Observat
             found += one_way
         elif best is not None:
             found.append(best)
+        elif (single := _observe_summary(measurement, estimates, load)) is not None:
+            found.append(single)
     return found
 
 
@@ -231,6 +242,30 @@ def _observe_untimed(
         probe,
         in_flow=in_flow,
         is_timed=False,
+    )
+
+
+def _observe_summary(
+    measurement: Measurement, estimates: LineEstimates, load: Load
+) -> Observation | None:
+    """Take the one number of a tool that keeps no samples."""
+    found = [
+        own.value
+        for own in measurement.summaries
+        if own.quantity is Quantity.DELAY and own.load is load and own.statistic in _MIDDLES
+    ]
+    if not found or estimates.base_delay is None:
+        return None
+    added = max(found[0] - estimates.base_delay.value, 0.0)
+    return Observation(
+        load,
+        SUPPOSED_SECONDS,
+        Trip.ROUND,
+        Probe.UNKNOWN,
+        SUPPOSED_INTERVAL,
+        Samples((), ()),
+        is_timed=False,
+        median=added,
     )
 
 

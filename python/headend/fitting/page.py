@@ -1,0 +1,121 @@
+"""The page of a fitted line: the line, its estimates, its queues, measured beside simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headend.fitting.line_scenario import FILE
+from headend.fitting.owner import advise_next
+from headend.fitting.sentences import LOADS, advise_flag, describe_flag, describe_guess
+from headend.measurement.record import Trip
+from headend.pages.experiment import write_experiment_page
+from headend.pages.section import Page, Section, fold, text
+from headend.sweeps.page import list_failures
+from headend.text.quantity import format_quantity
+from headend.wording.table import Cell, Column, Row, Table
+
+if TYPE_CHECKING:
+    from headend.fitting.agreement import Agreement, Side
+    from headend.fitting.finding import Found
+    from headend.fitting.result import LineFit
+
+
+def render_fit(result: LineFit) -> str:
+    """Write the page as HTML."""
+    from headend.pages.page import render_page
+
+    answer, figures = result.present()
+    found = result.found
+    sections = list(_list_sections(found))
+    closing = [fold("The scenario of the line", Section("pre", found.scenario))]
+    return render_page(
+        Page(
+            result.name,
+            answer,
+            figures,
+            sections,
+            closing,
+            notices=[advise_next(FILE)],
+            remarks=[f"Measured with {found.source}.", *found.notes],
+            warnings=result.notes,
+            failures=[told for _, told in list_failures(result.failures)],
+            is_titled=True,
+        )
+    )
+
+
+def _list_sections(found: Found) -> Iterator[Section]:
+    for way, guess in found.guesses.items():
+        yield text(describe_guess(way, guess), *guess.reasons, title=f"Which queue {way.value}")
+    if flags := list_flags(found):
+        yield Section("list", flags, "What this measurement cannot tell")
+    if found.agreements:
+        table = tabulate_agreement(found)
+        yield Section("sections", [Section("table", table)], table.title)
+    yield text(f"The line is written as {found.medium}: {found.why}.", style="soft")
+    if found.dropped:
+        dropped = ", ".join(found.dropped)
+        yield text(f"Private fields that were left out on reading: {dropped}.", style="soft")
+
+
+def list_flags(found: Found) -> list[str]:
+    """Say what cannot be told, why, and how to measure it."""
+    return [
+        f"{describe_flag(flag)}: {reason.rstrip('.')}. To know more, {advise_flag(flag)}."
+        for flag, reason in found.estimates.flags.items()
+    ]
+
+
+def tabulate_agreement(found: Found) -> Table:
+    """Make the table of the simulated line beside the measurement."""
+    rows = [row for own in found.agreements for row in _list_rows(own)]
+    grade = f"Fit: {found.grade}. " if found.grade else "No grade: nothing can be compared. "
+    note = (
+        f"{grade}A is as near as the line is estimated (5 % of the rate, 15 % of the delays), B"
+        " twice and C four times as far, D farther; the worst of all is the grade."
+    )
+    return Table(
+        (Column("measured"), Column("simulated")),
+        tuple(rows),
+        title="Measured and simulated",
+        note=note,
+    )
+
+
+def _list_rows(own: Agreement) -> Iterator[Row]:
+    trip = "" if own.trip is Trip.ROUND else f" (packets {own.trip.value})"
+    yield Row(f"{LOADS[own.load].capitalize()}{trip}", place="heading")
+    names = {
+        "rate": ("rate of the data", "rate", 1.0),
+        "p50": ("delay that load adds, median", "time", 1e6),
+        "p90": ("90th percentile", "time", 1e6),
+        "p99": ("99th percentile", "time", 1e6),
+        "loss": ("lost probes", "ratio", 1.0),
+        "echo": ("correlation over 1 s", "number", 1.0),
+    }
+    for name, (words, kind, factor) in names.items():
+        sides = [_write(side, name, kind, factor) for side in (own.measured, own.simulated)]
+        if any(sides):
+            yield Row(words, tuple(Cell(side or "–") for side in sides))
+    if own.wasserstein is not None and own.kolmogorov is not None:
+        apart = format_quantity(round(own.wasserstein, 2) * 1e6, "time")
+        yield Row("distance of the distributions", (Cell(""), Cell(apart)))
+        yield Row("largest difference of shares", (Cell(""), Cell(f"{own.kolmogorov:.2f}")))
+    if own.grade:
+        yield Row("grade", (Cell(""), Cell(own.grade)))
+
+
+def _write(side: Side, name: str, kind: str, factor: float) -> str:
+    value = getattr(side, name)
+    if value is None:
+        return ""
+    if kind == "number":
+        return f"{value:.2f}"
+    return format_quantity(round(value * factor, 6), kind)  # type: ignore[arg-type]
+
+
+def write_fit_page(result: LineFit, path: Path | None = None) -> Path:
+    """Write the page, by default to the folder of the results, unless it is there."""
+    return write_experiment_page(result, lambda: render_fit(result), path)

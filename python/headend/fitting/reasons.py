@@ -1,0 +1,133 @@
+"""Why a queue is likely, in words with the numbers that were measured and simulated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from headend.fitting.estimates import QueueKind
+from headend.fitting.identifying import UNKNOWN_DISTANCE, Identified, Simulated
+from headend.text.quantity import format_quantity
+
+#: What candidates are called in sentences.
+NAMES = {
+    "drop_tail": "a plain buffer",
+    "drop_tail_deep": "a plain buffer that is never full",
+    "pie": "PIE",
+    "docsis_pie": "the PIE of cable modems",
+    "codel": "CoDel",
+    "fq_codel": "FQ-CoDel",
+    "dualpi2": "a low-latency line",
+}
+
+#: With which other queue one is contrasted: the one that people would think of.
+_CONTRASTS = {
+    QueueKind.DROP_TAIL: ("pie", "codel"),
+    QueueKind.PIE: ("drop_tail", "codel"),
+    QueueKind.CODEL: ("pie", "drop_tail"),
+    QueueKind.FLOW_QUEUEING: ("drop_tail", "pie"),
+    QueueKind.LOW_LATENCY: ("drop_tail", "pie"),
+}
+
+
+def list_reasons(
+    measured: Mapping[str, float], simulated: Sequence[Simulated], found: Identified
+) -> tuple[str, ...]:
+    """List the reasons of a guess, a sentence each."""
+    means = {
+        name: _average([run for own in simulated if own.name == name for run in own.runs])
+        for name in {own.name for own in simulated}
+    }
+    return tuple(_list(measured, means, found))
+
+
+def _list(
+    measured: Mapping[str, float], means: Mapping[str, Mapping[str, float]], found: Identified
+) -> Iterator[str]:
+    if not found.best:
+        yield "Nothing that was measured under load can be compared with a simulated queue."
+        return
+    if found.guess.kind is QueueKind.UNKNOWN:
+        yield _explain_unknown(found)
+    kinds = {kind for kind, share in found.guess.likelihoods.items() if share >= 0.1}
+    if "delay.p50" in measured:
+        yield _describe_delay(measured, found, means)
+    if (loss := measured.get("loss.share")) is not None:
+        yield _describe_loss(loss, measured)
+    if "in_flow.p50" in measured and "delay.p50" in measured:
+        own, inside = _ms(measured["delay.p50"]), _ms(measured["in_flow.p50"])
+        word = (
+            "so that flows have queues of their own"
+            if QueueKind.FLOW_QUEUEING in kinds and measured["delay.p50"] < measured["in_flow.p50"] / 2
+            else "which is one queue for all"
+            if measured["delay.p50"] > measured["in_flow.p50"] / 2
+            else "which is not the same queue"
+        )
+        yield f"Load adds {own} to the probe and {inside} to its own connections, {word}."
+    if "marked.p50" in measured and "delay.p50" in measured:
+        yield (
+            f"Load adds {_ms(measured['marked.p50'])} to marked probes and"
+            f" {_ms(measured['delay.p50'])} to others."
+        )
+
+
+def _describe_delay(
+    measured: Mapping[str, float], found: Identified, means: Mapping[str, Mapping[str, float]]
+) -> str:
+    known = {
+        kind: share
+        for kind, share in found.guess.likelihoods.items()
+        if kind is not QueueKind.UNKNOWN
+    }
+    kind = max(known, key=known.__getitem__, default=QueueKind.UNKNOWN)
+    others = [
+        f"{NAMES[name]} would make it {_ms(means[name]['delay.p50'])}"
+        for name in _CONTRASTS.get(kind, ())
+        if "delay.p50" in means.get(name, {})
+    ]
+    text = (
+        f"Load adds {_ms(measured['delay.p50'])} in the median and {_ms(measured['delay.p99'])} at"
+        " most (99th percentile)"
+    )
+    nearest = means.get(found.best, {}).get("delay.p50")
+    if nearest is not None:
+        others.insert(0, f"{NAMES.get(found.best, found.best)} makes it {_ms(nearest)}")
+    return f"{text}; simulated, the median is with {'; '.join(others)}." if others else f"{text}."
+
+
+def _describe_loss(loss: float, measured: Mapping[str, float]) -> str:
+    share = format_quantity(loss, "ratio")
+    if loss == 0:
+        return "No probe was lost under load."
+    rank = measured.get("loss.rank")
+    if rank is None:
+        return f"{share} of the probes were lost under load."
+    where = (
+        "where delays are at their ceiling" if rank > 0.8 else "at all delays, not at a ceiling only"
+    )
+    return f"{share} of the probes were lost under load, {where}."
+
+
+def _explain_unknown(found: Identified) -> str:
+    near = sorted(found.distances.items(), key=lambda pair: pair[1])
+    name, distance = near[0]
+    if distance > UNKNOWN_DISTANCE / 2:
+        return (
+            f"No simulated queue comes near: the nearest is {NAMES.get(name, name)},"
+            f" {math.sqrt(distance):.1f} units of the scale away."
+        )
+    names = [NAMES.get(own, own) for own, other in near if other <= distance + 1.5][:3]
+    return f"Several queues come equally near: {' and '.join(names)}."
+
+
+def _average(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    names = {name for run in runs for name in run}
+    return {
+        name: math.fsum(values) / len(values)
+        for name in names
+        if (values := [run[name] for run in runs if name in run])
+    }
+
+
+def _ms(value: float) -> str:
+    return format_quantity(round(value, 2) * 1e6, "time")

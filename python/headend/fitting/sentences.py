@@ -1,0 +1,204 @@
+"""What was found of a line in words: the line, its estimates, its queues, its flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from headend.fitting.agreement import Agreement
+from headend.fitting.estimates import (
+    Bound,
+    Estimate,
+    Flag,
+    LineEstimates,
+    QueueGuess,
+    QueueKind,
+)
+from headend.measurement.record import Direction, Load, Trip
+from headend.text.quantity import Kind, format_quantity
+
+#: What a person does to load a direction.
+WORDS = {Direction.UP: "upload", Direction.DOWN: "download"}
+
+#: What loads are called.
+LOADS = {Load.UP: "upload", Load.DOWN: "download", Load.BOTH: "both directions", Load.IDLE: "idle"}
+
+#: What queues are called in sentences.
+QUEUES = {
+    QueueKind.DROP_TAIL: "a plain buffer (drop-tail)",
+    QueueKind.PIE: "an AQM like PIE",
+    QueueKind.CODEL: "an AQM like CoDel",
+    QueueKind.FLOW_QUEUEING: "a queue for each flow (flow queueing)",
+    QueueKind.LOW_LATENCY: "a low-latency queue beside the usual one",
+    QueueKind.UNKNOWN: "an unknown queue",
+}
+
+#: What each flag means, and how to measure so that it does not arise.
+_FLAGS: Mapping[Flag, tuple[str, str]] = {
+    Flag.SENDER_LIMITED: (
+        "The test may not have filled the line",
+        "measure with more connections, or with a server that is nearer",
+    ),
+    Flag.NO_IDLE_PHASE: (
+        "The line was never idle",
+        "begin with ten seconds without load",
+    ),
+    Flag.NO_CEILING: (
+        "The buffer was never seen full, so that it may be deeper",
+        "load the line for half a minute with several connections",
+    ),
+    Flag.NO_UPSTREAM: (
+        "Nothing was sent upstream",
+        "measure an upload too, where most lines are worst",
+    ),
+    Flag.NO_DOWNSTREAM: ("Nothing was sent downstream", "measure a download too"),
+    Flag.MIXED_DIRECTIONS: (
+        "Both directions were loaded at once, so that their delays mix",
+        "measure download and upload one after the other",
+    ),
+    Flag.WIFI_SUSPECTED: (
+        "Wi-Fi may have made part of the delay",
+        "measure with a cable to the router",
+    ),
+    Flag.PRIORITISED_PROBE: (
+        "The probe may have had priority over other packets",
+        "probe with unmarked UDP packets, such as those of irtt",
+    ),
+    Flag.PROBE_IN_FLOW: (
+        "The delay is that of the loading connections themselves",
+        "probe the delay apart from them, with ping or irtt",
+    ),
+    Flag.RATE_VARIES: (
+        "The rate varies by itself",
+        "measure for some minutes, at several times of the day",
+    ),
+    Flag.FEW_SAMPLES: ("There are few samples", "probe more often, or for longer"),
+    Flag.SUMMARY_ONLY: (
+        "The tool keeps no samples, so that the kind of queue stays open",
+        "measure with a tool that keeps them, such as flent, crusader or irtt",
+    ),
+    Flag.CLOCK_DRIFT: (
+        "The clocks of the two ends ran apart",
+        "keep both by NTP, or trust delays there and back only",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class EstimateRow:
+    """An estimate with its name and kind; the factor turns its unit into the kind's base unit."""
+
+    name: str
+    estimate: Estimate
+    kind: Kind
+    factor: float = 1.0
+
+    @property
+    def value(self) -> str:
+        """The value with its unit."""
+        return self.write(self.estimate.value)
+
+    def write(self, value: float) -> str:
+        """Write a value of this estimate with its unit."""
+        return format_quantity(value * self.factor, self.kind)
+
+
+#: The fields of a direction: what they are called, their kind, and the factor to its base unit.
+_FIELDS: Mapping[str, tuple[str, Kind, float]] = {
+    "rate": ("rate", "rate", 1.0),
+    "peak": ("rate of a burst", "rate", 1.0),
+    "burst": ("size of a burst", "size", 1.0),
+    "loaded_delay": ("delay that it adds", "time", 1e6),
+    "buffer": ("buffer", "time", 1e6),
+    "loss": ("loss under load", "ratio", 1.0),
+    "random_loss": ("loss of the idle line", "ratio", 1.0),
+    "jitter": ("spread of the idle line's delays", "time", 1e6),
+}
+
+
+def list_rows(estimates: LineEstimates) -> Iterator[EstimateRow]:
+    """List all estimates in the order in which people ask for them."""
+    if estimates.base_delay is not None:
+        yield EstimateRow("Delay of the idle line", estimates.base_delay, "time", 1e6)
+    for way in (Direction.DOWN, Direction.UP):
+        own = estimates.directions.get(way)
+        for name, (words, kind, factor) in _FIELDS.items():
+            if own is not None and (estimate := getattr(own, name)) is not None:
+                yield EstimateRow(f"{WORDS[way].capitalize()}: {words}", estimate, kind, factor)
+
+
+def describe_bound(estimate: Estimate) -> str:
+    """Say before a value whether it is a bound only."""
+    return f"{estimate.bound} " if estimate.bound is not None else ""
+
+
+def describe_interval(row: EstimateRow) -> str:
+    """Write the interval of an estimate; of a bound it has one end."""
+    if row.estimate.bound is Bound.AT_LEAST:
+        return f"{row.write(row.estimate.low)} or more"
+    if row.estimate.bound is Bound.AT_MOST:
+        return f"{row.write(row.estimate.high)} or less"
+    return f"{row.write(row.estimate.low)} to {row.write(row.estimate.high)}"
+
+
+def describe_flag(flag: Flag) -> str:
+    """Say what a flag means."""
+    return _FLAGS[flag][0]
+
+
+def advise_flag(flag: Flag) -> str:
+    """Say how to measure so that the flag does not arise."""
+    return _FLAGS[flag][1]
+
+
+def describe_line(estimates: LineEstimates) -> str:
+    """Say in one sentence what line it is."""
+    parts = []
+    for way in (Direction.DOWN, Direction.UP):
+        own = estimates.directions.get(way)
+        if own is not None and own.rate is not None:
+            parts.append(f"{format_quantity(own.rate.value, 'rate')} {way.value}")
+    line = f"Your line carries {' and '.join(parts)}"
+    if estimates.base_delay is not None:
+        delay = format_quantity(estimates.base_delay.value * 1e6, "time")
+        line += f"; without load an answer takes {delay}"
+    added = []
+    for way in (Direction.DOWN, Direction.UP):
+        own = estimates.directions.get(way)
+        if own is not None and own.loaded_delay is not None:
+            value = format_quantity(own.loaded_delay.value * 1e6, "time")
+            added.append(f"{'an' if way is Direction.UP else 'a'} {WORDS[way]} adds {value}")
+    if added:
+        line += f", and {' and '.join(added)}"
+    return f"{line}."
+
+
+def describe_guess(way: Direction, guess: QueueGuess) -> str:
+    """Say which queue a direction has, and how sure that is."""
+    likely = sorted(guess.likelihoods.items(), key=lambda pair: -pair[1])
+    shares = ", ".join(
+        f"{kind} {format_quantity(share, 'ratio')}" for kind, share in likely if share >= 0.01
+    )
+    head = f"Queue of the {WORDS[way]}"
+    if guess.is_sure:
+        return f"{head}: {QUEUES[guess.kind]} ({shares})."
+    if guess.kind is QueueKind.UNKNOWN:
+        return f"{head}: it cannot be told ({shares})."
+    return f"{head}: probably {QUEUES[guess.kind]} ({shares})."
+
+
+def describe_agreement(own: Agreement) -> str:
+    """Say in one sentence how near the simulated line is."""
+    trip = "there and back" if own.trip is Trip.ROUND else f"of packets {own.trip.value}"
+    parts = []
+    if own.measured.rate and own.simulated.rate is not None:
+        measured, simulated = (
+            format_quantity(rate, "rate") for rate in (own.measured.rate, own.simulated.rate)
+        )
+        parts.append(f"{measured} were measured and {simulated} simulated")
+    if own.measured.p50 is not None and own.simulated.p50 is not None:
+        measured, simulated = (
+            format_quantity(delay * 1e6, "time") for delay in (own.measured.p50, own.simulated.p50)
+        )
+        parts.append(f"the median delay that load adds {trip} is {measured} and {simulated}")
+    return f"{LOADS[own.load].capitalize()}: {', '.join(parts)}." if parts else ""
