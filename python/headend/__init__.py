@@ -9,6 +9,8 @@
   have, and gives a ``Recommendation``.
 - ``find_capacity("street")`` finds how many homes a cable line's channels carry, and gives a
   ``Capacity``.
+- ``fit_line("rrul.flent.gz")`` finds the line behind a measurement, and gives a ``LineFit``, whose
+  ``scenario`` can be run.
 - ``evaluate("queue", "codel")`` runs what RFC 7928 says should be tested of a queue, RFC 9743 of a
   sender and RFC 8867 of a call, and gives an ``Evaluation``.
 - ``replay("laptop.pcapng")`` replays in virtual time what ``headend emulate`` recorded, and gives a
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from headend.errors import InputError
     from headend.evaluation.experiment import evaluate
     from headend.evaluation.result import Evaluation
+    from headend.fitting.experiment import fit_line
+    from headend.fitting.result import LineFit
     from headend.loading.loading import load
     from headend.loading.senders import export_qlog, export_tcp_info
     from headend.loading.tables import export_tables
@@ -69,6 +73,7 @@ __all__ = [
     "Evaluation",
     "Finding",
     "InputError",
+    "LineFit",
     "Probability",
     "Rate",
     "Recommendation",
@@ -85,6 +90,7 @@ __all__ = [
     "export_tcp_info",
     "find",
     "find_capacity",
+    "fit_line",
     "load",
     "recommend",
     "replay",
@@ -102,6 +108,7 @@ _HOMES = {
     "Evaluation": "headend.evaluation.result",
     "Finding": "headend.scenario.lookup",
     "InputError": "headend.errors",
+    "LineFit": "headend.fitting.result",
     "Probability": "headend.custom.parameters",
     "Rate": "headend.custom.parameters",
     "Recommendation": "headend.recommendation.result",
@@ -117,6 +124,7 @@ _HOMES = {
     "export_tcp_info": "headend.loading.senders",
     "find": "headend.study.locating",
     "find_capacity": "headend.capacity.experiment",
+    "fit_line": "headend.fitting.experiment",
     "load": "headend.loading.loading",
     "recommend": "headend.recommendation.experiment",
     "replay": "headend.emulation.replaying",

@@ -40,9 +40,9 @@ ORDER = (
     "study",
     "recommendation",
     "capacity",
-    "loading",
     "measurement",
     "fitting",
+    "loading",
     "cli",
     "__main__",
 )

@@ -195,6 +195,10 @@ def _draw_all(folders: Sequence[str], only: Sequence[str]) -> list[Figure]:
         from headend.capacity.result import load_capacity
 
         drawn = load_capacity(first).draw_figures()
+    elif kind == "line":
+        from headend.fitting.result import load_fit
+
+        drawn = load_fit(first).draw_figures()
     elif kind == "evaluation":
         from headend.evaluation.result import load_evaluation
 

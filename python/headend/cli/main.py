@@ -26,6 +26,7 @@ SECTIONS = {
             "sweep": "sweep:sweep",
             "recommend": "recommend:recommend",
             "capacity": "capacity:capacity",
+            "import": "import_:import_",
             "evaluate": "evaluate:app",
             "study": "study:app",
             "lab": "lab:lab",

@@ -83,6 +83,11 @@ def report(folders: tuple[str, ...], out: Path | None, force: bool, as_json: boo
         from headend.capacity.result import load_capacity
 
         path = write_capacity_page(load_capacity(first), out)
+    elif kind == "line":
+        from headend.fitting.page import write_fit_page
+        from headend.fitting.result import load_fit
+
+        path = write_fit_page(load_fit(first), out)
     elif kind == "evaluation":
         from headend.evaluation.page import write_evaluation_page
         from headend.evaluation.result import load_evaluation

@@ -7,6 +7,7 @@ from pathlib import Path
 from headend.capacity.result import Capacity, load_capacity
 from headend.errors import InputError, refuse_unfit, take_path
 from headend.evaluation.result import Evaluation, load_evaluation
+from headend.fitting.result import LineFit, load_fit
 from headend.recommendation.result import Recommendation, load_recommendation
 from headend.results.record import read_manifest
 from headend.running.comparison import Comparison, load_comparison
@@ -14,7 +15,7 @@ from headend.running.result import Result
 from headend.sweeps.result import SweepResult, load_sweep
 
 #: What a folder's results are read back as.
-Loaded = Result | Comparison | SweepResult | Recommendation | Capacity | Evaluation
+Loaded = Result | Comparison | SweepResult | Recommendation | Capacity | Evaluation | LineFit
 
 
 def load(folder: str | Path) -> Loaded:
@@ -23,13 +24,14 @@ def load(folder: str | Path) -> Loaded:
     Parameters
     ----------
     folder
-        Of a run, a comparison, a sweep, a recommendation, a capacity or an evaluation.
+        Of a run, a comparison, a sweep, a recommendation, a capacity, an evaluation or a fitted
+        line.
 
     Returns
     -------
-    Result, Comparison, SweepResult, Recommendation, Capacity or Evaluation
+    Result, Comparison, SweepResult, Recommendation, Capacity, Evaluation or LineFit
         What ``headend.run``, ``headend.compare``, ``headend.sweep``, ``headend.recommend``,
-        ``headend.find_capacity`` or ``headend.evaluate`` gave.
+        ``headend.find_capacity``, ``headend.evaluate`` or ``headend.fit_line`` gave.
 
     Raises
     ------
@@ -68,9 +70,12 @@ def _load(folder: Path) -> Loaded:
         return load_capacity(folder)
     if kind == "evaluation":
         return load_evaluation(folder)
+    if kind == "line":
+        return load_fit(folder)
     if kind != "comparison":
         raise InputError(
             f"{folder}: expected the results of a run, a comparison, a sweep, a recommendation, a"
-            f" capacity or an evaluation, found a {kind}; headend.export_tables writes its tables"
+            f" capacity, an evaluation or a fitted line, found a {kind}; headend.export_tables"
+            " writes its tables"
         )
     return load_comparison([folder])

@@ -54,8 +54,8 @@ def export_tables(
     Parameters
     ----------
     folder
-        The results of a run, a comparison, a sweep, a recommendation, a capacity, an evaluation or
-        a study.
+        The results of a run, a comparison, a sweep, a recommendation, a capacity, an evaluation, a
+        fitted line or a study.
     target
         The folder to write to; it is made if it is not there.
     kind
@@ -120,7 +120,7 @@ def _read_tables(folder: Path) -> tuple[dict[str, pl.DataFrame], list[str]]:
         return {Path(name).stem: read_table(folder, name) for name in (RESULTS, SUMMARY)}, notes
     if kind == "evaluation":
         return load_evaluation(folder).list_tables(), []
-    if kind in ("recommendation", "capacity"):
+    if kind in ("recommendation", "capacity", "line"):
         from headend.loading.loading import load
 
         load(folder)  # says what is wrong with one that was not run to its end

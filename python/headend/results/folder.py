@@ -29,7 +29,7 @@ LONGEST_NAME = 160
 HEAD_BYTES = 256
 
 #: Kinds of results whose finished points are worth keeping: they are gone on with, never replaced.
-RESUMABLE = ("sweep", "study", "recommendation", "capacity", "evaluation")
+RESUMABLE = ("sweep", "study", "recommendation", "capacity", "evaluation", "line")
 
 
 def choose_folder(name: str, parent: Path = Path("results"), *, force: bool = False) -> Path:

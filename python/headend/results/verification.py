@@ -20,6 +20,7 @@ NEEDED = {
     "sweep": ("results.parquet", "summary.parquet"),
     "recommendation": ("results.parquet", "summary.parquet"),
     "capacity": ("results.parquet", "summary.parquet"),
+    "line": ("results.parquet", "summary.parquet"),
     "study": ("points.parquet", "claims.json"),
 }
 
