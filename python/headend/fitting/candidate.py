@@ -34,15 +34,30 @@ class Candidate:
         As a plain link has it.
     cable
         What a cable line's direction has in its place: keys beside its rate.
+    takes_marked
+        Whether marked probes have a queue of their own there.
     """
 
     name: str
     kind: QueueKind
     queue: str | Mapping[str, Any]
     cable: Mapping[str, Any]
+    takes_marked: bool = False
 
 
-def list_candidates(buffer: float, rate: float, *, is_full: bool) -> tuple[Candidate, ...]:
+#: A low-latency queue beside a classic one (RFC 9332; Low Latency DOCSIS on a cable line).
+LOW_LATENCY = Candidate(
+    "dualpi2",
+    QueueKind.LOW_LATENCY,
+    "dualpi2",
+    {"queue": "docsis_pie", "low_latency": "on"},
+    takes_marked=True,
+)
+
+
+def list_candidates(
+    buffer: float, rate: float, *, is_full: bool, has_marked: bool = True
+) -> tuple[Candidate, ...]:
     """List the queues that are tried.
 
     Parameters
@@ -53,11 +68,14 @@ def list_candidates(buffer: float, rate: float, *, is_full: bool) -> tuple[Candi
         Of the line, bit/s.
     is_full
         Whether the buffer was seen to be full. If not, a deeper one is tried besides.
+    has_marked
+        Whether a marked probe runs too. Only that one tells a low-latency queue from the classic
+        queue beside it, which is like PIE: ``pi2`` here.
 
     Examples
     --------
     >>> [own.name for own in list_candidates(182.4, 10e6, is_full=True)]
-    ['drop_tail', 'pie', 'docsis_pie', 'codel', 'fq_codel', 'dualpi2']
+    ['drop_tail', 'pie', 'docsis_pie', 'pi2', 'codel', 'fq_codel', 'dualpi2']
     >>> list_candidates(182.4, 10e6, is_full=True)[0].queue
     {'drop_tail': {'limit': '182 ms'}}
     """
@@ -67,14 +85,10 @@ def list_candidates(buffer: float, rate: float, *, is_full: bool) -> tuple[Candi
         *deep,
         _make("pie", QueueKind.PIE),
         _make("docsis_pie", QueueKind.PIE),
+        Candidate("pi2", QueueKind.PIE, "dualpi2", {"queue": "docsis_pie"}),
         _make("codel", QueueKind.CODEL),
         _make("fq_codel", QueueKind.FLOW_QUEUEING),
-        Candidate(
-            "dualpi2",
-            QueueKind.LOW_LATENCY,
-            "dualpi2",
-            {"queue": "docsis_pie", "low_latency": "on"},
-        ),
+        *([LOW_LATENCY] if has_marked else []),
     )
 
 

@@ -352,14 +352,10 @@ def _list_trials(request: Request) -> Iterator[Trial]:
 
 
 def _list_tried(request: Request, way: Direction, planned: Plan) -> list[Candidate]:
-    """List the queues that are tried; without a marked probe a low-latency line looks like PIE."""
-    found = request.line.directions[way].list_candidates()
-    return [
-        replace(own, kind=QueueKind.PIE)
-        if own.kind is QueueKind.LOW_LATENCY and not planned.has_marked
-        else own
-        for own in found
-    ]
+    """List the queues that are tried: of a cable line one PIE, its own."""
+    found = request.line.directions[way].list_candidates(has_marked=planned.has_marked)
+    is_cable = request.line.medium is Medium.CABLE
+    return [own for own in found if not (is_cable and own.name == "pi2")]
 
 
 def _list_idle(request: Request, way: Direction) -> list[Candidate]:
@@ -374,7 +370,8 @@ def _list_congestion(
     named = find_congestion(measurement.senders.congestion)
     if named is None:
         return [(own, 1 / len(USUAL)) for own in USUAL]
-    sure = _OWN if observation.load is Load.UP else _SERVERS
+    # Of both directions at once every pair of queues is tried: one congestion control is enough.
+    sure = _SERVERS if observation.load is Load.DOWN else _OWN
     others = [own for own in USUAL if own != named]
     return [(named, sure), *((own, (1 - sure) / len(others)) for own in others if sure < 1)]
 
@@ -402,7 +399,9 @@ def _prepare(
         ways = tuple(way.value for way in list_directions(trial.plan.load))
         selection = Probed(trial.plan.trip.value, trial.plan.interval, ways)
         rtt = find_wide_area(request.line, trial.queues)
-        content = write_scenario(request.line, trial.queues, trial.plan, trial.congestion, rtt)
+        content = write_scenario(
+            request.line, trial.queues, trial.plan, trial.congestion, rtt
+        )
         text = read_scenario(content)
         for seed in seeds:
             item: Job | Failure

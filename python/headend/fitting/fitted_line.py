@@ -69,9 +69,11 @@ class FittedDirection:
     peak: float | None = None
     burst: float | None = None
 
-    def list_candidates(self) -> tuple[Candidate, ...]:
+    def list_candidates(self, *, has_marked: bool = True) -> tuple[Candidate, ...]:
         """List the queues that it may have."""
-        return list_candidates(self.buffer, self.rate, is_full=self.is_full)
+        return list_candidates(
+            self.buffer, self.rate, is_full=self.is_full, has_marked=has_marked
+        )
 
 
 @dataclass(frozen=True)

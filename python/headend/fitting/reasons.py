@@ -17,6 +17,7 @@ NAMES = {
     "docsis_pie": "the PIE of cable modems",
     "codel": "CoDel",
     "fq_codel": "FQ-CoDel",
+    "pi2": "the classic queue of a low-latency line",
     "dualpi2": "a low-latency line",
 }
 
@@ -86,8 +87,8 @@ def _describe_delay(
         if "delay.p50" in means.get(name, {})
     ]
     text = (
-        f"Load adds {_ms(measured['delay.p50'])} in the median and {_ms(measured['delay.p99'])} at"
-        " most (99th percentile)"
+        f"Load adds {_ms(measured['delay.p50'])} in the median and"
+        f" {_ms(measured['delay.p99'])} at the 99th percentile"
     )
     nearest = means.get(found.best, {}).get("delay.p50")
     if nearest is not None:

@@ -130,8 +130,6 @@ def write_scenario(
     own: Plan,
     congestion: str,
     rtt: float,
-    *,
-    is_marked_apart: bool = True,
 ) -> dict[str, Any]:
     """Write the scenario of a line under the load of a measurement.
 
@@ -145,8 +143,6 @@ def write_scenario(
         The congestion control of the load.
     rtt
         Round trip of the wide area, ms.
-    is_marked_apart
-        Whether the marked probe's packets carry a mark that low-latency queues know.
     """
     where = {"host": name_host(line)} if name_host(line) else {}
     shared = {"rtt": write_ms(rtt), **where}
@@ -162,7 +158,8 @@ def write_scenario(
     }
     flows: dict[str, Any] = {_PROBE: probe}
     if own.has_marked:
-        marks = {"ecn": "ect1", "dscp": 46} if is_marked_apart else {}
+        apart = any(queue.takes_marked for queue in queues.values())
+        marks = {"ecn": "ect1", "dscp": 46} if apart else {}
         probe = {**probe, **marks}
         probe["application"] = {
             "isochronous": {"interval": write_ms(own.interval * 1e3), "timeout": "3 s"}
@@ -187,7 +184,7 @@ def write_scenario(
 
 def choose_interval(own: Plan) -> float:
     """Give the interval of the series over time, s: of delays one way, that of the probe."""
-    return 0.1 if own.trip is Trip.ROUND else min(max(own.interval, 0.01), 0.1)
+    return 0.5 if own.trip is Trip.ROUND else min(max(own.interval, 0.01), 0.1)
 
 
 @dataclass(frozen=True)
@@ -282,10 +279,13 @@ def take_probe(record: Record, name: str, trip: Trip, interval: float) -> Sample
 def take_in_flow(record: Record, direction: Direction) -> Samples | None:
     """Take what the load adds to the round trips of its own flows."""
     name = f"{_LOAD}_{direction.value}"
+    table = record.lists("connection_series")
     rows = [
-        (row["time_ns"] / 1e9, row["srtt_ns"] / 1e6)
-        for row in record.rows("connection_series")
-        if row["flow"].partition(".")[0] == name and not _is_absent(row["srtt_ns"])
+        (at / 1e9, srtt / 1e6)
+        for flow, at, srtt in zip(
+            *(table[column] for column in ("flow", "time_ns", "srtt_ns")), strict=True
+        )
+        if flow.startswith(name) and not _is_absent(srtt)
     ]
     if not rows:
         return None
@@ -298,18 +298,19 @@ def take_in_flow(record: Record, direction: Direction) -> Samples | None:
 def take_rates(record: Record, direction: Direction) -> list[float]:
     """Take the rate of the load's data in bins of a second, bit/s."""
     name = f"{_LOAD}_{direction.value}"
+    table = record.lists("flow_series")
+    sums: dict[int, float] = {}
+    for flow, way, at, rate in zip(
+        *(table[column] for column in ("flow", "direction", "time_ns", "goodput_bps")), strict=True
+    ):
+        if way == direction.value and flow.startswith(name):
+            sums[at] = sums.get(at, 0.0) + rate
     bins: dict[int, list[float]] = {}
-    for row in record.rows("flow_series"):
-        if row["flow"].partition(".")[0] == name and row["direction"] == direction.value:
-            at = row["time_ns"] / 1e9 - IDLE_SECONDS
-            if at > 1e-9:
-                bins.setdefault(math.ceil(at - 1e-9) - 1, []).append(row["goodput_bps"])
-    flows = {
-        row["flow"]
-        for row in record.rows("flow_series")
-        if row["flow"].partition(".")[0] == name
-    }
-    return [statistics.fmean(own) * len(flows) for _, own in sorted(bins.items())]
+    for at, rate in sums.items():
+        since = at / 1e9 - IDLE_SECONDS
+        if since > 1e-9:
+            bins.setdefault(math.ceil(since - 1e-9) - 1, []).append(rate)
+    return [statistics.fmean(own) for _, own in sorted(bins.items())]
 
 
 def _is_absent(value: float | None) -> bool:
