@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from click.exceptions import Exit
 
 from headend.cli.commands import Command, argument
 from headend.cli.completers import complete_any_file, complete_folders
-from headend.cli.options import read_path, read_seeds, seeds_option, shared
+from headend.cli.options import Function, read_path, read_seeds, seeds_option, shared
 from headend.cli.outputs import (
     OutputOptions,
     print_failures,
@@ -45,7 +46,8 @@ HEADINGS = {
 }
 
 
-def _shown(name: str, metavar: str, text: str) -> Any:
+def _shown(name: str, metavar: str, text: str) -> Callable[[Function], Function]:
+    """Declare an option for a number that a web test shows."""
     return click.option(name, metavar=metavar, help=text)
 
 
@@ -71,8 +73,8 @@ def _shown(name: str, metavar: str, text: str) -> Any:
 @click.option(
     "--line",
     metavar="KIND",
-    help="What the line is written as: cable, plain, wifi, or auto (the default): a cable line where"
-    " the delays of the idle line show its requests and grants, else a plain link.",
+    help="What the line is written as: cable, plain, wifi, or auto (the default): a cable line"
+    " where the delays of the idle line show its requests and grants, else a plain link.",
     default="auto",
 )
 @seeds_option
@@ -125,8 +127,9 @@ def import_(
     a point failed. 2: the input is wrong, or a file cannot be written (the results are kept and
     printed). 130: interrupted.
     """
-    from headend.fitting.experiment import read_request, run_request
+    from headend.fitting.experiment import run_request
     from headend.fitting.page import write_fit_page
+    from headend.fitting.request import read_request
     from headend.fitting.result import choose_fit_folder
     from headend.results.experiment import TABLES, remove_page
     from headend.running.execution import stop_on_interrupt
@@ -182,7 +185,7 @@ def _measure(typed: dict[str, str | None], connected: str) -> Measurement | None
     from headend.measurement.by_hand import measure_by_hand
 
     return measure_by_hand(
-        **typed,  # type: ignore[arg-type]
+        **typed,
         medium=connected,
         name=lambda own: f"--{own.replace('_', '-')}",
     )

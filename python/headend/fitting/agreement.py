@@ -124,7 +124,9 @@ def compare(
     has_rate
         Whether rates may be compared.
     """
-    sides = [_describe(samples, rates, has_rate=has_rate) for samples, rates in (measured, simulated)]
+    sides = [
+        _describe(samples, rates, has_rate=has_rate) for samples, rates in (measured, simulated)
+    ]
     pairs = [sorted(_settle(samples)) for samples, _ in (measured, simulated)]
     distance = largest = None
     if all(len(own) >= LEAST_SAMPLES for own in pairs):

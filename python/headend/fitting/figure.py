@@ -51,7 +51,7 @@ def _group(curves: list[Curve]) -> dict[str, list[Curve]]:
     for own in curves:
         trip = "" if own.trip is Trip.ROUND else f", packets {own.trip.value}"
         found.setdefault(f"{LOADS[own.load]}{trip}", []).append(own)
-    return found if len(found) > 1 else {"": own for own in found.values()}
+    return found if len(found) > 1 else dict(zip([""], found.values(), strict=False))
 
 
 def _draw_times(curves: list[Curve]) -> vl.Chart:

@@ -71,9 +71,7 @@ class FittedDirection:
 
     def list_candidates(self, *, has_marked: bool = True) -> tuple[Candidate, ...]:
         """List the queues that it may have."""
-        return list_candidates(
-            self.buffer, self.rate, is_full=self.is_full, has_marked=has_marked
-        )
+        return list_candidates(self.buffer, self.rate, is_full=self.is_full, has_marked=has_marked)
 
 
 @dataclass(frozen=True)
@@ -140,9 +138,7 @@ def fit_line_to(
     return FittedLine(medium, why, base, directions)
 
 
-def write_link(
-    line: FittedLine, queues: Mapping[Direction, Candidate]
-) -> dict[str, Any]:
+def write_link(line: FittedLine, queues: Mapping[Direction, Candidate]) -> dict[str, Any]:
     """Give the tables of the line: ``link``, and ``host`` where flows must name one.
 
     Parameters
@@ -162,9 +158,7 @@ def write_link(
     """
     if line.medium is Medium.CABLE:
         return {"link": {LINE: {"docsis": _write_cable(line, queues)}}}
-    plain = {
-        way.value: _write_plain(line.directions[way], queues[way]) for way in Direction
-    }
+    plain = {way.value: _write_plain(line.directions[way], queues[way]) for way in Direction}
     link: dict[str, Any] = {LINE: {"point_to_point": plain}}
     if line.medium is Medium.WIFI:
         fastest = max(own.rate for own in line.directions.values())
@@ -308,5 +302,3 @@ def replace_buffer(line: FittedLine, way: Direction, buffer: float, *, is_full: 
     """Give the line with another buffer in a direction, ms."""
     own = replace(line.directions[way], buffer=buffer, is_full=is_full)
     return replace(line, directions={**line.directions, way: own})
-
-

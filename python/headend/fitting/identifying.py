@@ -162,7 +162,7 @@ def identify(
         for name, pairs in found.items()
     }
     shares = _share(likelihoods, kinds, -0.5 * UNKNOWN_DISTANCE * used)
-    by_kind: dict[QueueKind, float] = {kind: 0.0 for kind in QueueKind}
+    by_kind: dict[QueueKind, float] = dict.fromkeys(QueueKind, 0.0)
     for name, share in shares.items():
         by_kind[kinds[name] if name else QueueKind.UNKNOWN] += share
     by_kind = _doubt(by_kind)
@@ -184,9 +184,7 @@ def transform(features: Mapping[str, float], resolution: float) -> dict[str, flo
     """
     found = {}
     for name, value in features.items():
-        if name.startswith(("delay.", "marked.", "in_flow.")):
-            found[name] = math.log(max(value, 0.0) + resolution)
-        elif name == "start.most":
+        if name.startswith(("delay.", "marked.", "in_flow.", "start.")):
             found[name] = math.log(max(value, 0.0) + resolution)
         elif name == "loss.share":
             found[name] = math.sqrt(value)
@@ -204,9 +202,7 @@ def _score(
     for name, weight in WEIGHTS.items():
         parts = quantiles if name == "delay" else [name]
         pairs = [
-            own
-            for part in parts
-            if (own := _compare(part, FLOORS[name], target, runs)) is not None
+            own for part in parts if (own := _compare(part, FLOORS[name], target, runs)) is not None
         ]
         if not pairs:
             continue

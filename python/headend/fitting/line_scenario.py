@@ -7,7 +7,6 @@ from typing import Any
 
 from headend.fitting.candidate import Candidate, write_ms
 from headend.fitting.estimates import (
-
     DirectionEstimates,
     Estimate,
     LineEstimates,
@@ -164,5 +163,3 @@ def _write_content(line: FittedLine, queues: Mapping[Direction, Candidate]) -> d
             "page": {"application": {"web": {"page": "2 MB", "pause": "4 s"}}, **shared},
         },
     }
-
-

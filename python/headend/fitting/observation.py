@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -272,7 +273,7 @@ def _observe_summary(
 def _find_interval(samples: Samples) -> float:
     """Give the usual time between two probes, s."""
     times = sorted([*samples.times, *samples.lost])
-    steps = [after - before for before, after in zip(times, times[1:], strict=False)]
+    steps = [after - before for before, after in itertools.pairwise(times)]
     usual = statistics.median(steps) if steps else SUPPOSED_INTERVAL
     return min(max(usual, 0.005), 1.0)
 

@@ -59,7 +59,8 @@ def _list(
         own, inside = _ms(measured["delay.p50"]), _ms(measured["in_flow.p50"])
         word = (
             "so that flows have queues of their own"
-            if QueueKind.FLOW_QUEUEING in kinds and measured["delay.p50"] < measured["in_flow.p50"] / 2
+            if QueueKind.FLOW_QUEUEING in kinds
+            and measured["delay.p50"] < measured["in_flow.p50"] / 2
             else "which is one queue for all"
             if measured["delay.p50"] > measured["in_flow.p50"] / 2
             else "which is not the same queue"
@@ -104,7 +105,9 @@ def _describe_loss(loss: float, measured: Mapping[str, float]) -> str:
     if rank is None:
         return f"{share} of the probes were lost under load."
     where = (
-        "where delays are at their ceiling" if rank > 0.8 else "at all delays, not at a ceiling only"
+        "where delays are at their ceiling"
+        if rank > 0.8
+        else "at all delays, not at a ceiling only"
     )
     return f"{share} of the probes were lost under load, {where}."
 

@@ -102,10 +102,7 @@ def plan(observation: Observation, line: FittedLine, flows: Mapping[Direction, i
     return Plan(
         observation.load,
         math.floor(min(observation.seconds, most)),
-        {
-            way.value: min(flows.get(way) or SUPPOSED_FLOWS, MOST_FLOWS)
-            for way in ways
-        },
+        {way.value: min(flows.get(way) or SUPPOSED_FLOWS, MOST_FLOWS) for way in ways},
         observation.trip,
         observation.interval,
         observation.kind is Probe.ICMP,
@@ -245,9 +242,7 @@ def take_probe(record: Record, name: str, trip: Trip, interval: float) -> Sample
     """Take what the load adds to the delays of a probe."""
     if trip is Trip.ROUND:
         rows = [
-            row
-            for row in record.rows("samples")
-            if row["flow"] == name and row["measure"] == "rtt"
+            row for row in record.rows("samples") if row["flow"] == name and row["measure"] == "rtt"
         ]
         answered = [(row["time_ns"], row["value"]) for row in rows if not _is_absent(row["value"])]
         # A sample is recorded when the answer came, or when nobody waited for it any longer.

@@ -1,0 +1,102 @@
+"""What is simulated of a fit: each queue under the load of the measurement, as settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from headend.fitting.candidate import Candidate
+from headend.fitting.fitted_line import Medium
+from headend.fitting.observation import Observation, choose_observation, list_directions
+from headend.fitting.request import Request
+from headend.fitting.result import Row
+from headend.fitting.simulating import USUAL, Plan, find_congestion, plan
+from headend.measurement.record import Direction, Load, Measurement, Trip
+
+#: How likely the congestion control is that a tool names, of the direction that the tool's own
+#: computer sends. The other direction is sent by a server, of which it knows nothing.
+_OWN, _SERVERS = 1.0, 0.8
+
+#: The most packets that all points together carry; fewer seeds are run beyond it. The engine
+#: carries about two million a second on a core.
+_MOST_PACKETS = 120_000_000
+
+#: The fewest seeds: with one nothing tells how far chance goes.
+_FEWEST_SEEDS = 2
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting: a phase of load, a queue for each direction, and who loads the line."""
+
+    plan: Plan
+    queues: Mapping[Direction, Candidate]
+    congestion: str
+    prior: float
+
+    @property
+    def row(self) -> Row:
+        """Its labels."""
+        queues = [self.queues[way].name for way in (Direction.UP, Direction.DOWN)]
+        trip = "" if self.plan.trip is Trip.ROUND else f" ({self.plan.trip.value})"
+        return f"{self.plan.load.value}{trip}", queues[0], queues[1], self.congestion
+
+
+def list_plans(request: Request) -> Iterator[tuple[Observation, Plan]]:
+    """Give the phases of load that tell of a direction, each once."""
+    senders = request.measurement.senders
+    flows = {Direction.UP: senders.up, Direction.DOWN: senders.down}
+    chosen = [choose_observation(request.observations, way) for way in Direction]
+    for own in dict.fromkeys(id(found) for found in chosen if found is not None):
+        observation = next(found for found in chosen if id(found) == own)
+        assert observation
+        yield observation, plan(observation, request.line, flows)
+
+
+def list_trials(request: Request) -> Iterator[Trial]:
+    """List what is simulated: each queue of each loaded direction, under each likely load."""
+    for observation, planned in list_plans(request):
+        loaded = list(list_directions(planned.load))
+        tried = {
+            way: _list_tried(request, way, planned) if way in loaded else list_idle(request, way)
+            for way in Direction
+        }
+        for congestion, prior in list_congestion(request.measurement, observation):
+            for up in tried[Direction.UP]:
+                for down in tried[Direction.DOWN]:
+                    queues = {Direction.UP: up, Direction.DOWN: down}
+                    yield Trial(planned, queues, congestion, prior)
+
+
+def _list_tried(request: Request, way: Direction, planned: Plan) -> list[Candidate]:
+    """List the queues that are tried: of a cable line one PIE, its own."""
+    found = request.line.directions[way].list_candidates(has_marked=planned.has_marked)
+    is_cable = request.line.medium is Medium.CABLE
+    return [own for own in found if not (is_cable and own.name == "pi2")]
+
+
+def list_idle(request: Request, way: Direction) -> list[Candidate]:
+    """Give the queue of a direction that carries acknowledgements only: a plain buffer."""
+    return [request.line.directions[way].list_candidates()[0]]
+
+
+def list_congestion(measurement: Measurement, observation: Observation) -> list[tuple[str, float]]:
+    """List who may have loaded the line, each with how likely that is."""
+    named = find_congestion(measurement.senders.congestion)
+    if named is None:
+        return [(own, 1 / len(USUAL)) for own in USUAL]
+    # Of both directions at once every pair of queues is tried: one congestion control is enough.
+    sure = _SERVERS if observation.load is Load.DOWN else _OWN
+    others = [own for own in USUAL if own != named]
+    return [(named, sure), *((own, (1 - sure) / len(others)) for own in others if sure < 1)]
+
+
+def limit_seeds(request: Request, trials: Sequence[Trial]) -> tuple[int, ...]:
+    """Give as many seeds as there is time for."""
+    packets = sum(
+        trial.plan.seconds * request.line.directions[way].rate / 12_000
+        for trial in trials
+        for way in list_directions(trial.plan.load)
+    )
+    most = max(int(_MOST_PACKETS / packets), _FEWEST_SEEDS) if packets else len(request.seeds)
+    return request.seeds[:most]
