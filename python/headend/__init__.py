@@ -19,7 +19,7 @@
 - ``find("webrtc")`` looks up what headend calls something, and how to write it.
 - ``export_tables("results/NAME", "tables")`` writes the tables of results as CSV,
   ``export_qlog("results/NAME", "qlog")`` and ``export_tcp_info("results/NAME", "tables")`` what the
-  TCP senders of a run did.
+  TCP senders of a run did, ``export_flent("results/NAME", "flent")`` a run as flent measures one.
 - ``verify("results/NAME")`` says which files of results are not what was written.
 - ``ControlLaw`` and ``CongestionControl`` are the classes of which control laws and congestion
   controls of one's own are made; ``Duration``, ``Size``, ``Rate`` and ``Probability`` are what
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from headend.loading.loading import load
     from headend.loading.senders import export_qlog, export_tcp_info
     from headend.loading.tables import export_tables
+    from headend.measurement.exporting import export_flent
     from headend.recommendation.experiment import recommend
     from headend.recommendation.result import Recommendation
     from headend.results.verification import verify
@@ -85,6 +86,7 @@ __all__ = [
     "cbrt",
     "compare",
     "evaluate",
+    "export_flent",
     "export_qlog",
     "export_tables",
     "export_tcp_info",
@@ -119,6 +121,7 @@ _HOMES = {
     "cbrt": "headend._engine",
     "compare": "headend.running.experiment",
     "evaluate": "headend.evaluation.experiment",
+    "export_flent": "headend.measurement.exporting",
     "export_qlog": "headend.loading.senders",
     "export_tables": "headend.loading.tables",
     "export_tcp_info": "headend.loading.senders",

@@ -1,4 +1,4 @@
-"""``headend export``: result tables as CSV or JSON lines, and what TCP senders did."""
+"""``headend export``: result tables as CSV or JSON lines, what TCP senders did, files of tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,13 @@ from headend.results.folder import refuse_link
 from headend.text.wording import write_count
 
 #: What results are written as, and the folder of the results that it goes to by default.
-FORMATS = {"csv": "tables", "jsonl": "tables", "qlog": "qlog", "tcp_info": "tables"}
+FORMATS = {
+    "csv": "tables",
+    "jsonl": "tables",
+    "qlog": "qlog",
+    "tcp_info": "tables",
+    "flent": "flent",
+}
 
 #: Formats for which the run is simulated again.
 OBSERVED = ("qlog", "tcp_info")
@@ -45,13 +51,15 @@ OBSERVED = ("qlog", "tcp_info")
     metavar="FORMAT",
     help="csv (the default) or jsonl: the tables, as CSV or as JSON lines. qlog: what each TCP"
     " sender of a run did, event by event, for qvis. tcp_info: what ss -ti would say of each TCP"
-    " sender of a run at the end of each interval, as CSV.",
+    " sender of a run at the end of each interval, as CSV. flent: pings and transfers of a run as a"
+    " data file of flent, of a comparison one for each run.",
     type=click.Choice(list(FORMATS)),
 )
 @click.option(
     "--out",
     metavar="DIR",
-    help="Write to this folder. By default to the folder tables in the results folder, or qlog.",
+    help="Write to this folder. By default to the folder tables in the results folder, or qlog"
+    " or flent.",
     type=read_path,
     shell_complete=complete_folders,
 )
@@ -102,7 +110,7 @@ def export(
     memory: str | None,
     as_json: bool,
 ) -> None:
-    """Write the tables of results as CSV or JSON lines, or what the TCP senders of a run did.
+    """Write the tables of results as CSV or JSON lines, what TCP senders did, or a file of flent.
 
     Tables have one file each, in full precision. The tables of a comparison hold the rows of all
     its runs, with the columns label and seed in front. Its table figures has the means over seeds,
@@ -110,8 +118,13 @@ def export(
 
     For qlog and tcp_info the run is simulated again from its results, and refused where its tables
     are not the same ones. Each end of a connection that sends data has a qlog of its own.
+
+    flent opens and plots what --format flent writes: flent -i FILE -p ping_cdf -o ping.png.
     """
     _check(form)
+    if form == "flent":
+        _export_flent(folder, out or _choose_target(folder, form), force, as_json)
+        return
     if form in OBSERVED:
         target = out or _choose_target(folder, form)
         _export_senders(
@@ -128,10 +141,13 @@ def _check(form: str | None) -> None:
     """Refuse options that have no effect beside each other."""
     if (typed := find_typed(["csv", "jsonl"])) and (other := find_typed(["form", "out"])):
         raise InputError(f"{typed}: names a format and a folder already; leave out {other}")
-    if form in OBSERVED:
-        if find_typed(["tables"]):
-            raise InputError(f"--table: has no effect with --format {form}")
-    elif typed := find_typed(["flows", "allow_files", "memory"]):
+    if form in (*OBSERVED, "flent") and find_typed(["tables"]):
+        raise InputError(f"--table: has no effect with --format {form}")
+    if form == "flent" and (typed := find_typed(["flows", "allow_files", "memory"])):
+        raise InputError(
+            f"{typed}: has no effect with --format flent, which has all flows as they were measured"
+        )
+    if form not in OBSERVED and (typed := find_typed(["flows", "allow_files", "memory"])):
         raise InputError(
             f"{typed}: has no effect on tables; --format qlog and --format tcp_info simulate the"
             " run again"
@@ -158,6 +174,18 @@ def _export_tables(
         return
     for kind, paths in written.items():
         _say(f"{write_count(len(paths), 'table')} in {targets[kind]}")
+
+
+def _export_flent(folder: Path, target: Path, force: bool, as_json: bool) -> None:
+    from headend.measurement.exporting import export_flent
+
+    paths = export_flent(folder, target, force=force)
+    if as_json:
+        print_json({"files": [str(path) for path in paths]})
+    elif len(paths) == 1:
+        _say(f"{paths[0]}; flent draws it: flent -i {paths[0]} -p ping_cdf -o ping.png")
+    else:
+        _say(f"{write_count(len(paths), 'file')} in {target}; flent draws them")
 
 
 def _export_senders(

@@ -37,6 +37,10 @@ PAUSE = 1.0
 #: What DSCPs are called in scenarios and tools (RFC 3246, RFC 8622, RFC 9956).
 MARKINGS = {46: "EF", 45: "NQB", 1: "LE"}
 
+#: How often at most a transfer's own round-trip time is taken, s: as often as ndt7 sends TCP's
+#: state.
+POLL = 0.1
+
 _NS = 1e9
 
 
@@ -44,8 +48,9 @@ def record_run(run: Record) -> Measurement:
     """Give what probes and transfers of a run measured, as of any other tool.
 
     A probe is an application ``ping`` or ``isochronous``. A transfer is any flow over TCP; its rate
-    is what its receiver read, in the intervals of the run's series. The two directions are loaded
-    from the first byte of a transfer to its last one.
+    is what its receiver read, in the intervals of the run's series, and its round-trip time is what
+    the sender of its first connection has smoothed. A direction is loaded from the first byte of a
+    transfer to its last one.
 
     Returns
     -------
@@ -62,7 +67,7 @@ def record_run(run: Record) -> Measurement:
         paths=(run.folder,) if run.folder else (),
         phases=find_phases(rates, run.manifest["simulated_ns"] / _NS),
         rates=(*_add_up(rates), *rates),
-        delays=tuple(_list_delays(run, flows)),
+        delays=(*_list_delays(run, flows), *_list_in_flow(run, rates)),
         senders=Senders(counts[Direction.UP], counts[Direction.DOWN], _name_congestion(carrying)),
         marks=int(run.flows["marked"].sum()),
     )
@@ -178,6 +183,27 @@ def _list_delays(run: Record, flows: Mapping[str, Any]) -> Iterator[DelaySeries]
             len(lost),
             marking=_name_marking(settings),
         )
+
+
+def _list_in_flow(run: Record, rates: Sequence[RateSeries]) -> Iterator[DelaySeries]:
+    """Give the smoothed round-trip times of each transfer, as TCP's state has them."""
+    import polars as pl
+
+    series = run.connection_series.filter(connection=0)
+    # Of a connection whose both ends send data, an interval has a row for each end.
+    series = series.unique(["time_ns", "flow"], keep="first", maintain_order=True)
+    poll = pl.col("time_ns") // int(POLL * _NS)
+    series = series.with_columns(poll=poll).unique(["poll", "flow"], keep="first")
+    for name in dict.fromkeys(one.flow for one in rates):
+        own = series.filter(pl.col("flow") == name, pl.col("srtt_ns").is_not_nan()).sort("time_ns")
+        if not own.is_empty():
+            yield DelaySeries(
+                Trip.ROUND,
+                Probe.IN_FLOW,
+                (own["time_ns"] / _NS).to_list(),
+                (own["srtt_ns"] / 1e6).to_list(),
+                flow=name,
+            )
 
 
 def _find_flow(flows: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -18,6 +18,7 @@ WRITTEN_LATER = {
     "figures": (".svg", ".pdf", ".png"),
     "tables": (".csv", ".jsonl"),
     "qlog": (".sqlog",),
+    "flent": (".gz",),
 }
 
 #: Names that an error lists at most.
