@@ -232,7 +232,8 @@ def _list_replies(pings: DelaySeries, origin: float) -> Iterator[Item]:
     )
     numbers = [number for number, (_, is_lost) in enumerate(sent) if not is_lost]
     for number, time, delay in zip(numbers, pings.times, pings.delays, strict=True):
-        yield {"seq": number, "t": round(origin + time, 9), "val": round(delay, 6)}
+        # As flent has it, the time is that of the reply.
+        yield {"seq": number, "t": round(origin + time + delay / 1e3, 9), "val": round(delay, 6)}
 
 
 def _count_packets(pings: DelaySeries) -> dict[str, Any]:

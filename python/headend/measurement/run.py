@@ -7,15 +7,14 @@ what is estimated from it can be held against the scenario, which knows the line
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from headend.measurement.marking import name_octet
+from headend.measurement.phases import find_busy, find_phases
 from headend.measurement.record import (
     DelaySeries,
     Direction,
-    Load,
     Measurement,
-    Phase,
     Probe,
     RateSeries,
     Senders,
@@ -30,12 +29,8 @@ if TYPE_CHECKING:
 #: The applications that are probes, and what they send.
 PROBES = {"ping": Probe.ICMP, "isochronous": Probe.UDP}
 
-#: A direction in which nothing arrives for longer than this is no longer loaded, s: a transfer that
-#: repairs losses brings nothing for some round trips.
-PAUSE = 1.0
-
-#: What DSCPs are called in scenarios and tools (RFC 3246, RFC 8622, RFC 9956).
-MARKINGS = {46: "EF", 45: "NQB", 1: "LE"}
+#: The codes of the ECN field (RFC 3168).
+_ECN = {"ect0": 2, "ect1": 1}
 
 #: How often at most a transfer's own round-trip time is taken, s: as often as ndt7 sends TCP's
 #: state.
@@ -49,8 +44,8 @@ def record_run(run: Record) -> Measurement:
 
     A probe is an application ``ping`` or ``isochronous``. A transfer is any flow over TCP; its rate
     is what its receiver read, in the intervals of the run's series, and its round-trip time is what
-    the sender of its first connection has smoothed. A direction is loaded from the first byte of a
-    transfer to its last one.
+    the sender of its first connection has smoothed. A direction is loaded while transfers bring
+    something in it.
 
     Returns
     -------
@@ -65,60 +60,12 @@ def record_run(run: Record) -> Measurement:
     return Measurement(
         tools=(f"headend {read_version()}",),
         paths=(run.folder,) if run.folder else (),
-        phases=find_phases(rates, run.manifest["simulated_ns"] / _NS),
+        phases=find_phases(find_busy(rates), 0.0, run.manifest["simulated_ns"] / _NS),
         rates=(*_add_up(rates), *rates),
         delays=(*_list_delays(run, flows), *_list_in_flow(run, rates)),
         senders=Senders(counts[Direction.UP], counts[Direction.DOWN], _name_congestion(carrying)),
         marks=int(run.flows["marked"].sum()),
     )
-
-
-def find_phases(rates: Sequence[RateSeries], end: float) -> tuple[Phase, ...]:
-    """Find when which direction was loaded.
-
-    Parameters
-    ----------
-    rates
-        Of transfers.
-    end
-        Of the measurement, s.
-
-    Examples
-    --------
-    >>> series = RateSeries(Direction.UP, [0, 1, 2, 3], [1, 2, 3, 4], [0, 8, 8, 0])
-    >>> [(phase.load.value, phase.start, phase.end) for phase in find_phases([series], 4)]
-    [('idle', 0.0, 1.0), ('up', 1.0, 3.0), ('idle', 3.0, 4.0)]
-    """
-    spans = {own: _find_spans([one for one in rates if one.direction is own]) for own in Direction}
-    edges = {0.0, float(end)} | {edge for own in spans.values() for span in own for edge in span}
-    phases: list[Phase] = []
-    inner = sorted(edge for edge in edges if edge <= end)
-    for start, stop in pairwise(inner):
-        middle = (start + stop) / 2
-        loaded = [own for own in Direction if any(low < middle < high for low, high in spans[own])]
-        load = Load.BOTH if len(loaded) > 1 else Load(loaded[0]) if loaded else Load.IDLE
-        since = phases.pop().start if phases and phases[-1].load is load else start
-        phases.append(Phase(load, since, stop))
-    return tuple(phases)
-
-
-def _find_spans(rates: Sequence[RateSeries]) -> list[tuple[float, float]]:
-    """Give the times in which any of the series had data, with short pauses inside them."""
-    busy = sorted(
-        {
-            (float(start), float(end))
-            for series in rates
-            for start, end, rate in zip(series.starts, series.ends, series.rates, strict=True)
-            if rate > 0
-        }
-    )
-    spans: list[tuple[float, float]] = []
-    for start, end in busy:
-        if spans and start - spans[-1][1] <= PAUSE:
-            spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
-        else:
-            spans.append((start, end))
-    return spans
 
 
 def _list_rates(run: Record) -> Iterator[RateSeries]:
@@ -214,11 +161,8 @@ def _find_flow(flows: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _name_marking(settings: Mapping[str, Any]) -> str:
-    """Name the DSCP or the ECN marking of a flow's datagrams; empty for best effort."""
-    if settings.get("ecn") == "ect1":
-        return "ECT(1)"
-    dscp = int(settings.get("dscp", 0))
-    return MARKINGS.get(dscp, f"DSCP {dscp}") if dscp else ""
+    """Name the DSCP and the ECN marking of a flow's datagrams; empty for best effort."""
+    return name_octet(4 * int(settings.get("dscp", 0)) + _ECN.get(settings.get("ecn", ""), 0))
 
 
 def _name_congestion(flows: Sequence[Mapping[str, Any]]) -> str:
