@@ -19,17 +19,16 @@ from headend.measurement.run import record_run
 from headend.running.experiment import run
 from headend.running.result import Result
 
-#: The times of a test, s: nothing, a download, nothing, an upload, nothing.
-IDLE, LOADED = 5.0, 20.0
-#: After the upload, for the queue to empty.
-END = 2.0
-DURATION = 2 * (IDLE + LOADED) + END
+#: The times of a test, s: nothing, a download, time for the queue to empty, nothing, an upload, and
+#: again time for the queue to empty.
+IDLE, LOADED, EMPTYING = 5.0, 20.0, 2.0
+
+#: When the part of a direction begins, s.
+PARTS = {Direction.DOWN: 0.0, Direction.UP: IDLE + LOADED + EMPTYING}
+DURATION = 2 * (IDLE + LOADED + EMPTYING)
 
 #: When each direction is loaded, s.
-SPANS = {
-    Direction.DOWN: (IDLE, IDLE + LOADED),
-    Direction.UP: (2 * IDLE + LOADED, 2 * (IDLE + LOADED)),
-}
+SPANS = {own: (start + IDLE, start + IDLE + LOADED) for own, start in PARTS.items()}
 
 #: The bins of what arrives: those of crusader, 20 ms.
 BIN = 0.02
@@ -135,6 +134,8 @@ class Probing:
     flows: Mapping[str, Mapping[str, Any]]
     #: Those whose packets are captured at both ends, which gives their one-way delays.
     captured: tuple[str, ...] = ()
+    #: How many connections fill the line, where the tool decides it and not the line's design.
+    connections: int | None = None
 
 
 #: Pings as flent sends them, five a second, one of ICMP and UDP's of best effort and EF.
@@ -161,7 +162,9 @@ CRUSADER = Probing(
     {"udp": {"application": {"isochronous": {"interval": "5 ms"}}}},
     captured=("udp",),
 )
-PROBINGS = (FLENT, IRTT, CRUSADER)
+#: ndt7's single connection, whose own round-trip time is all that it measures of delay.
+NDT7 = Probing("ndt7", {}, connections=1)
+PROBINGS = (FLENT, IRTT, CRUSADER, NDT7)
 
 
 def draw_lines(seed: int = 1, rounds: int = ROUNDS) -> list[Line]:
@@ -238,7 +241,7 @@ def write_scenario(line: Line, probing: Probing) -> dict[str, Any]:
         direction.value: {
             "application": "bulk",
             "direction": direction.value,
-            "count": line.connections,
+            "count": probing.connections or line.connections,
             "start": f"{start} s",
             "stop": f"{stop} s",
             "rtt": rtt,
