@@ -342,6 +342,11 @@ def _check_files(request: Request, path: Path, *, force: bool) -> None:
     from headend.recommendation.writing import list_paths
     from headend.results.output import check_output
 
+    if any(tier.is_own for tier in request.tiers):
+        raise InputError(
+            f"--write {path}: the modem's file is the operator's; expected --write with tiers or"
+            " modems' files"
+        )
     if Feature.ROUTER in request.features:
         raise InputError(
             f"--write {path}: a modem's file does not set a router; expected --write without"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from headend.cli.terminal import (
     print_sentence,
     write_line,
 )
+from headend.recommendation.owner_words import PROVIDER, write_owner_text
 from headend.recommendation.page import tabulate_settings
 from headend.recommendation.router import (
     join_settings,
@@ -32,7 +34,13 @@ from headend.recommendation.router import (
     write_autorate,
     write_commands,
 )
-from headend.recommendation.sender import QUICK, USUAL, join_senders, read_senders
+from headend.recommendation.sender import (
+    QUICK,
+    USUAL,
+    USUAL_NAME,
+    join_senders,
+    read_senders,
+)
 from headend.recommendation.sentences import describe_baseline, describe_tier
 from headend.recommendation.writing import describe_default, list_tlvs
 from headend.text.wording import join_names, write_count
@@ -40,6 +48,7 @@ from headend.text.wording import join_names, write_count
 if TYPE_CHECKING:
     from headend.analysis.criteria import Condition
     from headend.recommendation.deciding import Decision
+    from headend.recommendation.owner import OwnChoices
     from headend.recommendation.request import Request
     from headend.recommendation.result import Recommendation
     from headend.recommendation.writing import Written
@@ -69,13 +78,16 @@ def print_recommendation(
         return
     console = make_output()
     print_answer(result.answer, result.request.title, is_grid=True)
-    for decision in result.decisions:
+    if result.own_choices:
+        _print_owner(result.own_choices)
+    for decision in result.decisions if full or not result.own_choices else ():
         console.print()
         console.print(write_line((decision.tier.name, "bold")))
-        for sentence in describe_tier(decision):
-            print_sentence(console, sentence)
-        _print_tlvs(result.request, decision, full=full)
-        _print_router(decision)
+        if not decision.tier.is_own:
+            for sentence in describe_tier(decision):
+                print_sentence(console, sentence)
+            _print_tlvs(result.request, decision, full=full)
+            _print_router(decision)
         if full:
             _print_candidates(decision)
     console.print()
@@ -98,9 +110,28 @@ def print_recommendation(
     print_report(folder)
 
 
+def _print_owner(choices: OwnChoices) -> None:
+    """Print what the owner of a line can do, must ask and can leave, and how sure that is."""
+    console, words = make_output(), write_owner_text(choices)
+    for heading, sentences in words.chapters:
+        console.print()
+        console.print(write_line((heading, "bold")))
+        for sentence in sentences:
+            print_sentence(console, sentence)
+        if heading == PROVIDER and words.letter:
+            print_sentence(console, "A text to send:")
+            for line in words.letter:
+                console.print(write_line(f"  {line}"), soft_wrap=True)
+
+
 def _describe_other_senders(request: Request) -> str:
     """Say what fewer senders, or the usual ones, would give."""
     usual, tried = read_senders(USUAL), set(request.senders)
+    if any(tier.is_own for tier in request.tiers) and not tried.issuperset(usual):
+        return (
+            f"The conditions are held against {join_senders(request.senders)} alone; --senders"
+            f" {USUAL_NAME} holds them against {join_senders(usual)}."
+        )
     if tried.issuperset(usual):
         return f"--senders {QUICK} is the quick answer: for {join_senders(usual[:1])} alone."
     return (
@@ -199,6 +230,9 @@ def describe_recommendation(
         "tiers": [_describe_tier(result.request, own) for own in result.decisions]
         if result.complete
         else [],
+        "owner": _describe_owner(result.own_choices)
+        if result.complete and result.own_choices
+        else None,
         "written": [
             {"tier": one.tier, "file": str(one.path), "notes": list(one.notes)} for one in written
         ],
@@ -250,6 +284,53 @@ def _describe_tier(request: Request, decision: Decision) -> dict[str, Any]:
             for number in range(1, len(decision.candidates) + 1)
         ],
     }
+
+
+def _describe_owner(choices: OwnChoices) -> dict[str, Any]:
+    """Describe what the owner of a line is told, with the differences from today."""
+    decision, words = choices.decision, write_owner_text(choices)
+    fit = decision.tier.fit
+
+    def describe(setting: int) -> dict[str, Any]:
+        differences = {}
+        for term in decision.watched:
+            if (own := choices.compare(term, setting)) is not None:
+                unit = BASE_UNITS[decision.terms[term].info.kind]
+                ends = {"low": _finite(own.low), "high": _finite(own.high)}
+                differences[term] = {"mean": own.mean, **ends, "unit": unit}
+        return {**_describe_candidate(decision, setting), "from_today": differences}
+
+    return {
+        "verdict": str(choices.verdict),
+        "advised": choices.advised and decision.find(choices.advised).label,
+        "today": describe(choices.today),
+        "myself": choices.mine.setting and describe(choices.mine.setting),
+        "provider": [describe(own) for own in choices.offers],
+        "faster": [describe(own) for own in choices.faster],
+        "no_upload": choices.quiet and describe(choices.quiet),
+        "would_not_help": [decision.find(own).label for own in choices.list_useless()],
+        "fit": fit and asdict(fit),
+        "variations": [
+            {
+                "words": own.decision.tier.variation.words,
+                "likelihood": own.decision.tier.variation.likelihood,
+                "today": str(own.today),
+                "standings": {
+                    decision.find(setting).label: str(standing)
+                    for setting, standing in own.standings.items()
+                },
+                "is_same": own.is_same,
+            }
+            for own in choices.varied
+            if own.decision.tier.variation
+        ],
+        "text": {heading: list(sentences) for heading, sentences in words.chapters},
+        "letter": list(words.letter),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _describe_router(decision: Decision) -> dict[str, Any] | None:

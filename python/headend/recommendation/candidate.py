@@ -50,6 +50,12 @@ class Feature(StrEnum):
     ROUTER = "router"
     #: The same before a modem whose AQM is on.
     ROUTER_AND_AQM = "router-and-aqm"
+    #: The buffer of the device before a plain link.
+    BUFFER = "buffer"
+    #: Twice the rates, which a provider sells.
+    FASTER = "faster-tier"
+    #: The same line while nobody uploads.
+    NO_UPLOAD = "no-upload"
 
     @property
     def words(self) -> str:
@@ -95,6 +101,8 @@ class Candidate:
         The target buffer, in KiB; None where it is not set.
     router
         The home's own router; None where there is none.
+    has_uploads
+        Whether the people's uploads run.
     """
 
     label: str
@@ -105,6 +113,7 @@ class Candidate:
     target: int | None = None
     size: int | None = None
     router: Router | None = None
+    has_uploads: bool = True
 
     @property
     def is_pie_by_default(self) -> bool:
@@ -112,9 +121,12 @@ class Candidate:
         return self.feature is Feature.AQM and self.target is None and self.size is None
 
     def write_link(self, tier: Tier) -> dict[str, Any]:
-        """Give the content of ``[link.cable.docsis]`` with this setting."""
+        """Give the content of ``[link.NAME.KIND]`` with this setting."""
         own = {"upstream": self.upstream, "downstream": self.downstream}
-        return {**tier.link, **{way: {**tier.link[way], **table} for way, table in own.items()}}
+        tables = {
+            tier.name_table(way): {**tier.find_table(way), **table} for way, table in own.items()
+        }
+        return {**tier.link, **tables}
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it; `from_dict` makes the same candidate of it."""

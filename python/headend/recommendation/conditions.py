@@ -23,7 +23,7 @@ from headend.errors import InputError, naming
 from headend.recommendation.candidate import Candidate
 from headend.recommendation.people import name_application
 from headend.recommendation.request import Request
-from headend.recommendation.tier import LINE, Tier
+from headend.recommendation.tier import Tier
 from headend.scenario.groups import name_group
 from headend.scenario.subjects import Vocabulary
 from headend.text.quantity import NAMES, format_quantity, parse_quantity
@@ -154,7 +154,7 @@ def _resolve(
                 f' expected a bound without "of {match[2]}"'
             )
         return condition
-    ways = {_find_way(quantity, flows) for quantity in quantities}
+    ways = {_find_way(quantity, flows, tier.line) for quantity in quantities}
     way = (match[2] or (ways.pop() if len(ways) == 1 else "")).lower()
     if way not in _WAYS:
         what = (
@@ -177,12 +177,12 @@ def _resolve(
     return replace(condition, limit=f"{share * rate:.0f} bit/s")
 
 
-def _find_way(quantity: Quantity, flows: Mapping[str, Mapping[str, Any]]) -> str:
+def _find_way(quantity: Quantity, flows: Mapping[str, Mapping[str, Any]], line: str) -> str:
     """Find the direction that a quantity is of; nothing where it has none."""
     subject = quantity.subject
     ways = dict(zip(("up", "down"), _WAYS, strict=True))
     for way, words in ways.items():
-        if subject == f"{LINE}.{way}" or subject.startswith((f"{LINE}.{way}.", f"{LINE}.{way}_")):
+        if subject == f"{line}.{way}" or subject.startswith((f"{line}.{way}.", f"{line}.{way}_")):
             return words
     flow = flows.get(subject) or flows.get(name_group(subject), {})
     sends = flow.get("direction") or find_application(name_application(flow)).direction
@@ -191,7 +191,7 @@ def _find_way(quantity: Quantity, flows: Mapping[str, Mapping[str, Any]]) -> str
 
 def _find_peak(tier: Tier, way: str) -> float:
     """Give the peak rate of a direction in bit/s, which is not exceeded for long; 0 if none."""
-    peak = tier.link.get(way, {}).get("peak")
+    peak = tier.find_table(way).get("peak")
     try:
         return parse_quantity(str(peak), "rate").value if peak else 0.0
     except ValueError:  # "unlimited"

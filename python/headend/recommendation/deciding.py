@@ -65,6 +65,9 @@ class Decision(Evaluation):
         How many points failed.
     failure
         Why the first of them failed; empty where none did.
+    preferred
+        What is chosen for another reason than the objective; of a line of one's own, by who can do
+        it.
     """
 
     tier: Tier
@@ -76,6 +79,7 @@ class Decision(Evaluation):
     alone: Mapping[Sender, Decision] = field(default_factory=dict)
     failed: int = 0
     failure: str = ""
+    preferred: int | None = None
 
     def find(self, setting: int) -> Candidate:
         """Give the candidate of a setting."""
@@ -101,7 +105,10 @@ class Decision(Evaluation):
     def chosen(self) -> Choice:
         """The best of all that can be set: recommended if it holds, else the nearest."""
         settings = range(1, len(self.candidates) + 1)
-        return self.choose([own for own in settings if self.find(own).is_settable])
+        able = [own for own in settings if self.find(own).is_settable]
+        if self.preferred:
+            return Choice(tuple(able), self.preferred, (), self.standings[self.preferred])
+        return self.choose(able)
 
     @functools.cached_property
     def bests(self) -> Mapping[Feature, Choice]:
@@ -221,6 +228,8 @@ class Decision(Evaluation):
     @property
     def delivered(self) -> int | None:
         """What a modem has as delivered."""
+        if self.tier.is_own:  # what it has today is known
+            return None
         own = self._find_first(lambda one: one.feature is Feature.DELIVERED)
         is_pie = self.tier.is_docsis31
         return own or (self._find_first(lambda one: one.is_pie_by_default) if is_pie else None)

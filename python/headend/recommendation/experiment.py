@@ -13,11 +13,13 @@ from headend.errors import InputError, refuse_argument, take_path
 from headend.recommendation.candidate import Candidate
 from headend.recommendation.conditions import read_tier_wish
 from headend.recommendation.keeping import Kept, add_sums, keep
+from headend.recommendation.owner import find_own_choices
 from headend.recommendation.page import write_recommendation
 from headend.recommendation.reading import list_wanted, read_request
 from headend.recommendation.request import Request
 from headend.recommendation.result import Recommendation, open_recommendation_folder
 from headend.recommendation.tier import Tier
+from headend.recommendation.variations import list_variations
 from headend.results.store import PointStore, list_points
 from headend.running.executor import Failure, Finished, OnProgress, read_stop
 from headend.running.job import Job, prepare
@@ -187,26 +189,46 @@ def run_request(
     memory: str | int | None = None,
     report: bool = True,
 ) -> Recommendation:
-    """Run a recommendation, or what is missing of it, with the options of `recommend`."""
+    """Run a recommendation, or what is missing of it, with the options of `recommend`.
+
+    Of a line of one's own, variations are run after it: which settings they need is known then.
+    """
     folder = None if out is None else take_path(out, "out")
     stop = read_stop(stop, on_progress)
     allowance = read_allowance(memory)
-    planned = [prepare_tier(request, tier, allowance) for tier in request.tiers]
-    result = run_points(
-        [[item for *_, item in own.points] for own in planned],
-        lambda store, finished: _gather(request, planned, store, finished),
-        folder,
-        lambda own: open_recommendation_folder(own, request, force=force),
-        stop=stop,
-        scheduler=scheduler,
-        allowance=allowance,
-        on_progress=on_progress,
-    )
+
+    def run(own: Request) -> Recommendation:
+        planned = [prepare_tier(own, tier, allowance) for tier in own.tiers]
+        return run_points(
+            [[item for *_, item in one.points] for one in planned],
+            lambda store, finished: _gather(own, planned, store, finished),
+            folder,
+            lambda place: open_recommendation_folder(place, request, force=force),
+            stop=stop,
+            scheduler=scheduler,
+            allowance=allowance,
+            on_progress=on_progress,
+        )
+
+    result = run(request)
+    if result.complete and (varied := list_all_variations(result)):
+        result = result.join(run(replace(request, tiers=tuple(varied))))
     if folder is None:
         return result
     result = replace(result, folder=folder)
     write_recommendation(result, report=report)
     return result
+
+
+def list_all_variations(result: Recommendation) -> list[Tier]:
+    """List the variations of lines of one's own, with what is to be run of each."""
+    found = []
+    for decision in result.decisions:
+        if decision.tier.is_own:
+            settings = find_own_choices(decision).list_varied()
+            labels = [decision.find(setting).label for setting in settings]
+            found += list_variations(decision.tier, labels)
+    return found
 
 
 def prepare_tier(request: Request, tier: Tier, allowance: Allowance | None = None) -> TierPoints:

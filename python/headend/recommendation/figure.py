@@ -62,9 +62,19 @@ _SLOTS = {
     Feature.LOW_LATENCY: 2,
     Feature.ROUTER: 3,
     Feature.ROUTER_AND_AQM: 4,
+    # A plain link has a buffer in place of Buffer Control.
+    Feature.BUFFER: 0,
+    Feature.FASTER: QUEUES,
+    Feature.NO_UPLOAD: QUEUES,
 }
 _ROUTERS = ("triangle-right", "triangle-left")
-_SHAPES = dict(zip(_SLOTS, (SHAPES[5], *SHAPES[3:5], *SHAPES[:3], *_ROUTERS), strict=True))
+_SHAPES = dict(
+    zip(
+        _SLOTS,
+        (SHAPES[5], *SHAPES[3:5], *SHAPES[:3], *_ROUTERS, SHAPES[0], *SHAPES[3:5]),
+        strict=True,
+    )
+)
 
 #: Of the length of an axis, so much is left beyond the values at each end.
 ROOM = 0.04

@@ -103,7 +103,7 @@ def read_modem_tier(path: Path, preset: str, name: str | None = None) -> tuple[T
         raise InputError(reason if reason.startswith(str(path)) else f"{path}: {reason}") from error
     upstream = _find_rate(line, "upstream", preset, path)
     downstream = _find_rate(line, "downstream", preset, path)
-    stays, today = split_line(_strip(line, preset))
+    stays, today = split_line(strip_line(line, preset))
     stays["preset"] = preset
     # gold of gold.cm, and of gold.cm.toml
     name = name or (Path(path.stem).stem if path.suffix in (".toml", ".json") else path.stem)
@@ -128,7 +128,7 @@ def _find_rate(line: Mapping[str, Any], way: str, preset: str, path: Path) -> fl
         return read_rate(rate, way, preset)
 
 
-def _strip(line: Mapping[str, Any], preset: str) -> dict[str, Any]:
+def strip_line(line: Mapping[str, Any], preset: str) -> dict[str, Any]:
     """Leave out of a resolved line what has its default there: the line is the same without."""
     own = {key: value for key, value in line.items() if key not in _OF_FILE}
     if own.pop("upstream_aqm_disabled", False):  # TLV 76, of all upstream service flows

@@ -13,6 +13,13 @@ from headend.analysis.ranking import Feasibility
 from headend.pages.experiment import write_experiment, write_experiment_page
 from headend.pages.section import Page, Section, fold, text
 from headend.recommendation.candidate import order_candidates
+from headend.recommendation.owner_words import (
+    CERTAINTY,
+    MYSELF,
+    PROVIDER,
+    tabulate_choices,
+    write_owner_text,
+)
 from headend.recommendation.people import name_application
 from headend.recommendation.request import DURATION, WARMUP
 from headend.recommendation.router import list_sqm_settings, write_autorate, write_commands
@@ -32,6 +39,7 @@ from headend.wording.table import Cell, Column, Row, Table, make_table
 if TYPE_CHECKING:
     from headend.analysis.criteria import Condition
     from headend.recommendation.deciding import Decision
+    from headend.recommendation.owner import OwnChoices
     from headend.recommendation.request import Request
     from headend.recommendation.result import Recommendation
     from headend.recommendation.router import Router
@@ -66,6 +74,7 @@ def render_recommendation(recommendation: Recommendation) -> str:
     request = recommendation.request
     answer, figures = recommendation.present()
     decisions = recommendation.decisions
+    choices = recommendation.own_choices
     links = [(own.tier.name, f"#tier-{at}") for at, own in enumerate(decisions, start=1)]
     chapters = [
         _section_tier(request, own, anchor.removeprefix("#"), is_open=len(links) <= MOST_OPEN)
@@ -75,13 +84,46 @@ def render_recommendation(recommendation: Recommendation) -> str:
         request.title or request.name,
         answer,
         figures,
-        [*([Section("links", links, "Tiers")] if len(links) > 1 else []), *chapters],
+        [
+            *([Section("links", links, "Tiers")] if len(links) > 1 else []),
+            *(_section_owner(choices) if choices else []),
+            *chapters,
+        ],
         [Section("asked", _describe_request(recommendation))],
         warnings=recommendation.notes,
         failures=[text for _, text in list_failures(recommendation.failures)],
         columns="choices",
     )
     return render_page(page)
+
+
+# A line of one's own.
+
+
+def _section_owner(choices: OwnChoices) -> list[Section]:
+    """Make the chapters that tell an owner what to do, to ask and to leave, and how sure it is."""
+    words, found = write_owner_text(choices), []
+    for heading, sentences in words.chapters:
+        parts = [text(*sentences)]
+        setting = choices.mine.setting
+        if (
+            heading == MYSELF
+            and setting
+            and choices.has(setting)
+            and not choices.has(choices.today)
+        ):
+            if router := choices.decision.find(setting).router:
+                parts += _section_router(choices.decision.tier, router, is_open=False)
+        if heading == PROVIDER and words.letter:
+            parts.append(
+                fold("A text to send", Section("pre", "\n".join(words.letter)), is_open=True)
+            )
+        if heading == CERTAINTY:
+            table = tabulate_choices(choices, choices.list_compared())
+            title = "What everybody gets, with the difference from today"
+            parts = [fold(title, table, is_open=True), *parts]
+        found.append(Section("sections", parts, heading, style="chapter"))
+    return found
 
 
 # A tier.
@@ -92,8 +134,10 @@ def _section_tier(request: Request, decision: Decision, anchor: str, *, is_open:
     tlvs, tier = list_tlvs(request, decision), decision.tier
     up, down = (format_quantity(own, "rate") for own in (tier.upstream, tier.downstream))
     about = text(f"{up} upstream and {down} downstream", style="soft")
-    parts = [about, text(*filter(None, describe_tier(decision)))]
-    if tlvs:
+    parts = [about, *([] if tier.is_own else [text(*filter(None, describe_tier(decision)))])]
+    if tier.is_own:
+        pass
+    elif tlvs:
         rows = [(f"`{own.path}`", own.name, own.value) for own in tlvs]
         table = make_table("TLV", ["name", "value"], rows, look="tlvs")
         plural = "s" if len(tlvs) > 1 else ""
@@ -239,10 +283,11 @@ def _describe_request(recommendation: Recommendation) -> dict[str, Any]:
             tier.name,
             format_quantity(tier.upstream, "rate"),
             format_quantity(tier.downstream, "rate"),
-            str(tier.link.get("preset", "–")),
+            str(tier.link.get("preset", "–" if tier.is_cable else "plain link")),
             *([tier.file.name if tier.file else ""] if has_files else []),
         )
         for tier in request.tiers
+        if tier.variation is None
     ]
     rates = [Column(own, is_number=True) for own in ("upstream", "downstream")]
     people = [_describe_person(name, flow) for name, flow in request.people.flows.items()]

@@ -24,7 +24,7 @@ from headend.scenario.file_access import FileAccess
 from headend.scenario.library import find_scenario
 from headend.scenario.parameters import name_choice
 from headend.scenario.shipped import list_scenarios
-from headend.scenario.source import read_scenario, write_value
+from headend.scenario.source import Text, read_scenario, write_value
 from headend.text.quantity import read_digits
 from headend.text.wording import join_names
 
@@ -221,6 +221,7 @@ def read_traffic(
     round_trip: RoundTrip | None = None,
     folder: Path | None = None,
     allowed: tuple[Path, ...] = (),
+    line: str = LINE,
 ) -> Traffic:
     """Understand who the people are.
 
@@ -235,6 +236,8 @@ def read_traffic(
         may name any.
     allowed
         Files and folders from which may be read besides.
+    line
+        The name of the tiers' line.
 
     Raises
     ------
@@ -257,26 +260,28 @@ def read_traffic(
     scenario = read_scenario(source, FileAccess(allowed=allowed))
     scenario.load()
     content = scenario.parse()
-    line = _find_line(content, source)
+    own = _find_line(content, source)
     tables = {key: copy_tables(content[key]) for key in TABLES if content.get(key)}
     for host in tables.get("host", {}).values():
-        if host.get("via") == [line]:
-            host["via"] = [LINE]
-    return read_tables(tables, round_trip, find_scenario(source)[1].parent, allowed)
+        if host.get("via") == [own]:
+            host["via"] = [line]
+    return read_tables(tables, round_trip, find_scenario(source)[1].parent, allowed, line)
 
 
 def _find_line(content: Mapping[str, Any], source: str) -> str:
-    """Give the name of a scenario's only link, a cable line with one modem."""
+    """Give the name of a scenario's only link, a cable line with one modem, or a plain link."""
     links = content.get("link", {})
     if len(links) != 1:
         raise InputError(
-            f"{source}: expected flows on a single cable line, found the links"
-            f" {join_names(list(links))}"
+            f"{source}: expected flows on a single line, found the links {join_names(list(links))}"
         )
     ((name, link),) = links.items()
+    if "point_to_point" in link:
+        return str(name)
     if "docsis" not in link:
         raise InputError(
-            f'{source}: expected flows on a cable line (docsis), found the link "{name}"'
+            f"{source}: expected flows on a cable line (docsis) or a plain link, found the link"
+            f' "{name}"'
             f" ({next(iter(link), '')})"
         )
     if modems := link["docsis"].get("modem"):
@@ -292,6 +297,7 @@ def read_tables(
     round_trip: RoundTrip | None,
     folder: Path,
     allowed: tuple[Path, ...] = (),
+    line: str = LINE,
 ) -> Traffic:
     """Make people of the tables ``flow``, ``host`` and ``tcp`` of a file in a folder.
 
@@ -300,21 +306,21 @@ def read_tables(
     """
     access = FileAccess(scenario=folder, allowed=allowed)
     places = {}
-    for name in _list_files(tables):
+    for name in _list_files(tables, line):
         with naming(f"flow: {name}"):
             places[name] = str(access.locate(name))
     tables = {key: _place(table, places) for key, table in tables.items()}
     hosts = tables.get("host", {})
     for name, host in hosts.items() if isinstance(hosts, Mapping) else ():
         via = host.get("via") if isinstance(host, Mapping) else None
-        if via and via != [LINE]:
+        if via and via != [line]:
             raise InputError(
-                f'host.{name}.via: expected ["{LINE}"], the line of the tier, found'
+                f'host.{name}.via: expected ["{line}"], the line of the tier, found'
                 f" {write_value(via, '')}"
             )
-    access = FileAccess(allowed=tuple(map(Path, _list_files(tables))))
+    access = FileAccess(allowed=tuple(map(Path, _list_files(tables, line))))
     try:
-        loaded = read_scenario({"link": {LINE: {"docsis": {}}}, **tables}, access).load()
+        loaded = read_scenario({"link": {line: {"docsis": {}}}, **tables}, access).load()
     except InputError as error:
         raise InputError(str(error).removeprefix("scenario: ")) from error
     flows, known = tables.get("flow", {}), json.loads(loaded.scenario.resolved_json())["flow"]
@@ -341,11 +347,23 @@ def read_tables(
     return people, tuple(map(Path, places.values()))
 
 
-def _list_files(tables: Mapping[str, Any]) -> list[str]:
+def place_files(text: Text, tables: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Path, ...]]:
+    """Copy a scenario's tables, with the paths of its files in place of names; and these paths."""
+    places = {name: str(text.access.locate(name)) for name in _list_needed(text)}
+    return {key: _place(own, places) for key, own in tables.items()}, tuple(
+        map(Path, places.values())
+    )
+
+
+def _list_files(tables: Mapping[str, Any], line: str) -> list[str]:
     """List the files that flows name; none where the tables cannot be read."""
+    return _list_needed(read_scenario({"link": {line: {"docsis": {}}}, **tables}))
+
+
+def _list_needed(text: Text) -> list[str]:
+    """List the files that a scenario names; none where it cannot be read."""
     from headend import _engine
 
-    text = read_scenario({"link": {LINE: {"docsis": {}}}, **tables})
     try:
         needed = _engine.required_files(text.content, format=text.format, overrides=[])
     except _engine.ScenarioError:

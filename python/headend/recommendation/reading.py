@@ -1,4 +1,4 @@
-"""Reads what a recommendation is asked: from options, a file of tiers, and modems' files."""
+"""Reads what a recommendation is asked: from options, a file of tiers, modems' files, own lines."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from headend.recommendation.conditions import (
     read_tier_wish,
 )
 from headend.recommendation.line import read_modem_tier
+from headend.recommendation.own_line import read_own_line
 from headend.recommendation.people import (
     People,
     RoundTrip,
@@ -34,8 +35,8 @@ from headend.recommendation.people import (
 )
 from headend.recommendation.rates import make_tiers, shorten_rate
 from headend.recommendation.request import SEEDS, Request, list_open_uploads
-from headend.recommendation.sender import USUAL, Sender, read_senders
-from headend.recommendation.tier import LINE, Tier
+from headend.recommendation.sender import QUICK, USUAL, Sender, read_senders
+from headend.recommendation.tier import DOCSIS, LINE, PLAIN, Tier
 from headend.recommendation.tiers_file import TiersFile, is_tiers, read_tiers_file
 from headend.scenario.codes import find_file
 from headend.scenario.file_access import read_allowed
@@ -45,25 +46,36 @@ from headend.scenario.source import LARGEST_SCENARIO_BYTES, Overrides
 #: Other words for what may be set.
 _FEATURES: Mapping[str, Feature] = {
     **{str(own): own for own in CHOOSABLE},
+    "buffer": Feature.BUFFER_CONTROL,
     "lld": Feature.LOW_LATENCY,
     "docsis-pie": Feature.AQM,
     "sqm": Feature.ROUTER,
     "cake": Feature.ROUTER,
 }
 
-#: Paths of ``--set`` that a recommendation sets itself: whole tables, and keys of the line with all
-#: below them.
-_TAKEN = re.compile(
-    rf"link(\.{LINE}(\.docsis(\.(upstream|downstream))?)?)?|bottleneck"
-    rf"|(link\.{LINE}\.docsis\.(upstream|downstream)\.)?(queue|low_latency)(\..+)?"
-    rf"|link\.{LINE}\.docsis\.((upstream|downstream)\.rate|preset|config(\..+)?)|seed"
-)
+#: Paths of ``--set`` that a recommendation sets itself, by the kind of the line: whole tables, and
+#: keys of the line with all below them.
+_TAKEN = {
+    DOCSIS: (
+        r"link(\.{line}(\.docsis(\.(upstream|downstream))?)?)?|bottleneck"
+        r"|(link\.{line}\.docsis\.(upstream|downstream)\.)?(queue|low_latency)(\..+)?"
+        r"|link\.{line}\.docsis\.((upstream|downstream)\.rate|preset|config(\..+)?)|seed"
+    ),
+    PLAIN: (
+        r"link(\.{line}(\.point_to_point(\.(up|down))?)?)?|bottleneck|seed"
+        r"|(link\.{line}\.point_to_point\.(up|down)\.)?queue(\..+)?"
+        r"|link\.{line}\.point_to_point\.(up|down)\.rate(\..+)?"
+    ),
+}
 
 #: The longest name of results.
 _LONGEST = 60
 
 #: So many tiers are named in the name of results.
 _NAMED = 5
+
+#: The kinds of files that are read alone, in errors.
+_TIERS, _OWN_LINE = "a file of tiers", "the scenario of a line"
 
 _Value = TypeVar("_Value")
 
@@ -113,8 +125,11 @@ def read_request(
     if not tiers:
         raise InputError(
             'expected tiers: --upstream "5 Mbit/s" (can be given several times), a file of tiers,'
-            " or modems' configuration files"
+            " modems' configuration files, or the scenario of your own line"
         )
+    is_own = tiers[0].is_own
+    if is_own and given:
+        raise InputError(f"--preset: the line is that of {tiers[0].name}; expected it left out")
     _refuse_twins(tiers)
     options = _Options(file)
     features = options.read("may_set", "--may-set", list(may_set) or None, _read_features)
@@ -122,22 +137,17 @@ def read_request(
         options.locate("may_set", "--may-set", may_set, lambda: _check_features(features, tiers))
     round_trip = options.read("rtt", "--rtt", rtt, read_round_trip)
     for path, value in overrides:
-        if _TAKEN.fullmatch(path):
-            raise InputError(
-                f"--set {path}={value}: the tiers and the settings that are tried set this;"
-                f" expected another key,"
-                f' such as link.{LINE}.docsis.plant.map_interval="1 ms", and --may-set for what is'
-                " tried"
-            )
-    people, files = _read_people(options, traffic, round_trip, allowed)
+        _check_override(path, value, tiers[0])
+    people, files = _read_people(options, traffic, round_trip, allowed, tiers[0].line)
+    files = (*files, *(file.files if file else ()))
     request = Request(
         name=_clean(file.path.stem) if file else name_tiers(tiers),
         tiers=tuple(tiers),
         people=people,
-        features=features or OF_MODEM,
+        features=features or (CHOOSABLE if is_own else OF_MODEM),
         expect=tuple(expect) or tuple(file.expect.values() if file else ()),
         prefer=options.read("prefer", "--prefer", prefer, read_objective) or "",
-        senders=_read_senders(options, senders, people, overrides),
+        senders=_read_senders(options, senders, people, overrides, (QUICK,) if is_own else USUAL),
         codes=_list_codes(senders),
         seeds=options.read("seeds", "--seeds", seeds, _read_seeds) or SEEDS,
         title=file.title if file else "",
@@ -184,7 +194,7 @@ class _Options:
 def _read_sources(
     sources: Sequence[str | Path], preset: str | None, allowed: tuple[Path, ...]
 ) -> tuple[TiersFile | None, list[Tier], list[str]]:
-    """Read a file of tiers, or modems' files: the file of tiers, the tiers, and notes on them."""
+    """Read a file of tiers, modems' files or an own line: the file, the tiers, notes on them."""
     tiers: list[Tier] = []
     notes: list[str] = []
     for source in sources:
@@ -192,13 +202,17 @@ def _read_sources(
         if not str(source).strip():
             raise InputError("expected the path of a file of tiers or of a modem, found nothing")
         refuse_standard_input(path, "a file of tiers or of a modem", "its path")
-        if _holds_tiers(path):
-            if len(sources) > 1:
-                raise InputError(
-                    f"{path}: a file of tiers, beside which no other file is read; expected it"
-                    " alone, or modems' files"
-                )
-            file = read_tiers_file(path, preset, allowed)
+        kind = _find_kind(path)
+        if kind and len(sources) > 1:
+            raise InputError(
+                f"{path}: {kind}, beside which no other file is read; expected it alone, or modems'"
+                " files"
+            )
+        if kind:
+            is_line = kind == _OWN_LINE
+            file = (
+                read_own_line(path, allowed) if is_line else read_tiers_file(path, preset, allowed)
+            )
             return file, list(file.tiers), list(file.notes)
         tier, own = read_modem_tier(path, preset or PRESET)
         tiers.append(tier)
@@ -206,22 +220,31 @@ def _read_sources(
     return None, tiers, notes
 
 
-def _holds_tiers(path: Path) -> bool:
-    """Say whether a file is one of tiers, not of a modem; a scenario is neither."""
+def _find_kind(path: Path) -> str:
+    """Say whether a file is one of tiers, or the scenario of a line; empty for one of a modem."""
     if not path.is_file():
-        return False  # whoever reads it says what is wrong
+        return ""  # whoever reads it says what is wrong
     content = read_bytes(path, LARGEST_SCENARIO_BYTES, "file of tiers")
     if not is_text(content) or content.lstrip().startswith(b"{"):
-        return False
-    if path.suffix != ".toml" and not re.search(rb"^\s*\[?\s*tier\b", content, re.MULTILINE):
-        return False
+        return ""
+    if path.suffix != ".toml" and not re.search(rb"^\s*\[?\s*(tier|link)\b", content, re.MULTILINE):
+        return ""
     table = read_toml(path, "file of tiers")
     if "link" in table:
+        return _OWN_LINE
+    return _TIERS if is_tiers(table) else ""
+
+
+def _check_override(path: str, value: str, tier: Tier) -> None:
+    """Refuse an override of what a recommendation sets itself."""
+    if re.fullmatch(_TAKEN[tier.kind].replace("{line}", re.escape(tier.line)), path):
+        example = f'link.{tier.line}.docsis.plant.map_interval="1 ms"'
+        if not tier.is_cable:
+            example = f'link.{tier.line}.point_to_point.up.delay="10 ms"'
         raise InputError(
-            f"{path}: this is a scenario; expected a file of tiers or of a modem"
-            f" (the people of a scenario: --traffic {path})"
+            f"--set {path}={value}: the tiers and the settings that are tried set this;"
+            f" expected another key, such as {example}, and --may-set for what is tried"
         )
-    return is_tiers(table)
 
 
 def _refuse_twins(tiers: Sequence[Tier]) -> None:
@@ -258,9 +281,11 @@ def _check_features(features: Sequence[Feature], tiers: Sequence[Tier]) -> None:
         return
     for tier in tiers:
         if not tier.is_docsis31:
+            what = f"those of {tier.name} are {tier.preset}"
+            if not tier.is_cable:
+                what = f"{tier.name} is a plain link"
             raise InputError(
-                f"{Feature.LOW_LATENCY} needs modems of DOCSIS 3.1 (docsis31), and those of"
-                f" {tier.name} are {tier.link['preset']}"
+                f"{Feature.LOW_LATENCY} needs modems of DOCSIS 3.1 (docsis31), and {what}"
             )
 
 
@@ -276,11 +301,12 @@ def _read_people(
     traffic: str | None,
     round_trip: RoundTrip | None,
     allowed: tuple[Path, ...],
+    line: str,
 ) -> Traffic:
     file = options.file
     if file and file.people and traffic is None:
         try:
-            return read_tables(file.people, round_trip, file.path.parent, allowed)
+            return read_tables(file.people, round_trip, file.path.parent, allowed, line)
         except InputError as error:
             raise file.refuse(error) from error
     folder = file.path.parent if file and traffic is None else None
@@ -290,7 +316,7 @@ def _read_people(
             raise InputError(
                 f'expected people such as "call, game, 2 uploads", found {show_value(value)}'
             )
-        return read_traffic(value, round_trip, folder, allowed)
+        return read_traffic(value, round_trip, folder, allowed, line)
 
     found = options.read("traffic", "--traffic", traffic, read)
     if found:
@@ -305,7 +331,11 @@ def _list_codes(senders: Sequence[str]) -> frozenset[str]:
 
 
 def _read_senders(
-    options: _Options, given: Sequence[str], people: People, overrides: Overrides
+    options: _Options,
+    given: Sequence[str],
+    people: People,
+    overrides: Overrides,
+    default: Sequence[str],
 ) -> tuple[Sender, ...]:
     """Read who sends the uploads; nobody where no upload leaves that open."""
     uploads = list_open_uploads(people)
@@ -321,7 +351,7 @@ def _read_senders(
 
     found = options.read("senders", "--senders", list(given) or None, read)
     if found is None:
-        found = read_senders(USUAL) if uploads else ()
+        found = read_senders(list(default)) if uploads else ()
     keys = ("tcp.congestion", "tcp.system", "count")
     taken = [f"flow.{name}.{key}" for name in uploads for key in keys]
     for path, value in overrides:

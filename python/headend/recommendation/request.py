@@ -11,9 +11,10 @@ from typing import Any
 from headend.analysis.criteria import Criteria, read_preferences
 from headend.engine.description import find_application, list_applications
 from headend.recommendation.candidate import OF_MODEM, Candidate, Feature, list_candidates
+from headend.recommendation.own_choices import list_own_candidates
 from headend.recommendation.people import People, make_people, name_application
 from headend.recommendation.sender import Sender, is_open, read_senders
-from headend.recommendation.tier import LINE, Tier
+from headend.recommendation.tier import Tier
 from headend.scenario.file_access import FileAccess
 from headend.scenario.source import Overrides, Text, read_scenario
 
@@ -87,12 +88,17 @@ class Request:
 
     def list_candidates(self, tier: Tier) -> list[Candidate]:
         """List what is tried for a tier."""
-        return list_candidates(tier, self.features, varies=self._varies(tier))
+        varies = self._varies(tier)
+        if not tier.is_own:
+            return list_candidates(tier, self.features, varies=varies)
+        quiet = 0 < len(list_uploads(self.people)) < len(self.people.flows)
+        return list_own_candidates(tier, self.features, varies=varies, has_uploads=quiet)
 
     def _varies(self, tier: Tier) -> bool:
         """Say whether a tier's line has a rate that varies: a capacity in steps, or a trace."""
-        tables = (tier.link.get(way, {}).get("capacity") for way in ("upstream", "downstream"))
-        is_written = any(isinstance(own, Mapping) for own in tables)
+        tables = [tier.find_table(way) for way in ("upstream", "downstream")]
+        key = "capacity" if tier.is_cable else "rate"
+        is_written = any(isinstance(own.get(key), Mapping) for own in tables)
         return is_written or any(
             _VARIES.search(f"{path}={value}") for path, value in self.overrides
         )
@@ -124,15 +130,18 @@ class Request:
         flows = {name: dict(flow) for name, flow in self.people.flows.items()}
         if sender:
             flows |= {name: sender.write(flows[name]) for name in self.uploads}
+        if not candidate.has_uploads:
+            uploads = list_uploads(self.people)
+            flows = {name: flow for name, flow in flows.items() if name not in uploads}
         return {
             "title": f"{tier.name}: {candidate.label}",
             "duration": DURATION,
             "warmup": WARMUP,
-            "bottleneck": f"{LINE}.up",
-            "link": {LINE: {"docsis": candidate.write_link(tier)}},
+            "bottleneck": f"{tier.line}.up",
+            "link": {tier.line: {tier.kind: candidate.write_link(tier)}},
             "flow": flows,
             **self.people.others,
-            **({"router": candidate.router.write()} if candidate.router else {}),
+            **({"router": candidate.router.write(tier)} if candidate.router else {}),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -172,13 +181,18 @@ class Request:
         )
 
 
-def list_open_uploads(people: People) -> tuple[str, ...]:
-    """List the uploads of people that name no congestion control, and so can have any sender."""
-    bulk, tcp = list_applications("bulk"), people.others.get("tcp", {})
+def list_uploads(people: People) -> tuple[str, ...]:
+    """List the uploads of people."""
+    bulk = list_applications("bulk")
     return tuple(
         name
         for name, flow in people.flows.items()
         if (application := name_application(flow)) in bulk
         and (flow.get("direction") or find_application(application).direction) == "up"
-        and is_open(flow, tcp)
     )
+
+
+def list_open_uploads(people: People) -> tuple[str, ...]:
+    """List the uploads of people that name no congestion control, and so can have any sender."""
+    tcp = people.others.get("tcp", {})
+    return tuple(name for name in list_uploads(people) if is_open(people.flows[name], tcp))

@@ -19,12 +19,15 @@ from headend.recommendation.conditions import list_vocabularies, read_tier_wish
 from headend.recommendation.deciding import Decision, decide
 from headend.recommendation.exporting import write_scenario_file
 from headend.recommendation.keeping import add_sums, list_parts
+from headend.recommendation.owner import OwnChoices, find_own_choices
+from headend.recommendation.owner_words import answer_owner
 from headend.recommendation.rates import name_files
 from headend.recommendation.request import Request
 from headend.recommendation.sentences import answer_recommendation
 from headend.recommendation.tier import Tier
 from headend.results.experiment import Experiment, check_fit, open_experiment, read_experiment
 from headend.results.folder import MANIFEST
+from headend.results.store import list_points
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,6 +97,25 @@ class Recommendation(Experiment, Presented):
     @functools.cached_property
     def decisions(self) -> tuple[Decision, ...]:
         """What each tier shall have, in the order of the request."""
+        return tuple(
+            self._prefer(own) if own.tier.is_own else own
+            for own in self._all
+            if own.tier.variation is None
+        )
+
+    def _prefer(self, decision: Decision) -> Decision:
+        """Let a line of one's own have what its owner is advised to."""
+        advised = find_own_choices(decision, self.variations).advised
+        is_settable = advised is not None and decision.find(advised).is_settable
+        return replace(decision, preferred=advised) if is_settable else decision
+
+    @functools.cached_property
+    def variations(self) -> tuple[Decision, ...]:
+        """What holds of lines of one's own if they are a little different."""
+        return tuple(own for own in self._all if own.tier.variation)
+
+    @functools.cached_property
+    def _all(self) -> tuple[Decision, ...]:
         import polars as pl
 
         seeds, demands = self.request.seeds, self.request.demands
@@ -102,6 +124,27 @@ class Recommendation(Experiment, Presented):
             own = self.table.filter(pl.col("tier") == tier.name) if self.table.width else self.table
             found.append(decide(tier, candidates, own, wish, seeds, demands, self.request.senders))
         return tuple(found)
+
+    @functools.cached_property
+    def own_choices(self) -> OwnChoices | None:
+        """What helps a line of one's own, by who can do it; None for tiers."""
+        decision = next((own for own in self.decisions if own.tier.is_own), None)
+        return find_own_choices(decision, self.variations) if decision else None
+
+    def join(self, other: Recommendation) -> Self:
+        """Give the results of this and of other tiers, to which the same was asked."""
+        import polars as pl
+
+        tables = [own.table for own in (self, other) if own.table.width]
+        return replace(
+            self,
+            request=replace(self.request, tiers=self.request.tiers + other.request.tiers),
+            tiers=self.tiers + other.tiers,
+            table=pl.concat(tables, how="vertical_relaxed", rechunk=True),
+            complete=self.complete and other.complete,
+            notes=tuple(dict.fromkeys(self.notes + other.notes)),
+            points=tuple(list_points((*self.points, *other.points))),
+        )
 
     @functools.cached_property
     def summary(self) -> pl.DataFrame:
@@ -139,6 +182,8 @@ class Recommendation(Experiment, Presented):
     @property
     def answer(self) -> Answer:
         """The answer with which a page or command begins."""
+        if self.own_choices:
+            return answer_owner(self.own_choices)
         return answer_recommendation(self.request.title, self.decisions)
 
     def judge_again(self, expect: str | Sequence[str] = (), prefer: str = "") -> Self:

@@ -1,8 +1,9 @@
 """A home's own router as a setting: which are tried, and what to type for one.
 
 The router stands before the modem and sends a little slower than the line, so that packets wait in
-it. CAKE counts bytes as a cable line does (``docsis``); of a shaper with FQ-CoDel behind it a Linux
-counts the Ethernet header besides the IP packet (``raw``).
+it. Before a cable line CAKE counts bytes as that does (``docsis``). Before a plain link, whose
+framing nobody knows, and in a shaper with FQ-CoDel behind it a Linux counts the Ethernet header
+besides the IP packet (``raw``).
 
 Nobody at home knows the line's rate to the last percent: a tariff names it, and a speed test shows
 it within some percent. A share that leaves less than 5 % is therefore not recommended, and is there
@@ -65,10 +66,17 @@ class Router:
         """Whether it leaves too little to be recommended."""
         return self.share in EDGES
 
-    def write(self) -> dict[str, Any]:
-        """Give the content of ``[router]``."""
-        framing = "docsis" if self.queue == "cake" else "raw"
-        found = {"queue": self.queue, "rate": f"{self.share} %", "framing": framing}
+    def write(self, tier: Tier) -> dict[str, Any]:
+        """Give the content of ``[router]`` before the line of a tier.
+
+        Whoever has set a rate has set it also where the line turns out to be another one.
+        """
+        rate: dict[str, Any] = {"rate": f"{self.share} %"}
+        if tier.variation:
+            up, down = (f"{own:.0f} bit/s" for own in self.find_rates(tier))
+            rate = {"up": up, "down": down}
+        framing = "docsis" if self.queue == "cake" and tier.is_cable else "raw"
+        found = {"queue": self.queue, **rate, "framing": framing}
         return {**found, "autorate": True} if self.has_autorate else found
 
     def find_rates(self, tier: Tier) -> tuple[float, float]:
@@ -96,7 +104,7 @@ def advise_router(tier: Tier, router: Router) -> str:
     up, down = (format_quantity(float(f"{own:.3g}"), "rate") for own in router.find_rates(tier))
     follows = ", from where cake-autorate lets it follow the delay" if router.has_autorate else ""
     return (
-        f"Put a router before the modem, with {router.queue} at {router.share} % of the line's"
+        f"Put a router before the {'modem' if tier.is_cable else 'line'}, with {router.queue} at {router.share} % of the line's"
         f" rate: {up} upstream and {down} downstream{follows}"
     )
 
@@ -125,8 +133,9 @@ def write_commands(tier: Tier, router: Router) -> list[str]:
         f" dev {_MIRROR}",
     ]
     if router.queue == "cake":
+        framing = "docsis" if tier.is_cable else "raw"
         own = [
-            f"tc qdisc replace dev {port} root cake bandwidth {_kbit(rate)} docsis{ingress} nat"
+            f"tc qdisc replace dev {port} root cake bandwidth {_kbit(rate)} {framing}{ingress} nat"
             for port, rate, ingress in ((_PORT, up, ""), (_MIRROR, down, " ingress"))
         ]
         return [own[0], *mirror, own[1]]
@@ -198,7 +207,7 @@ def list_sqm_settings(tier: Tier, router: Router) -> list[tuple[str, str]]:
         ("Upload speed (kbit/s)", f"{up / 1000:.0f}"),
         ("Queueing discipline", router.queue),
         ("Queue setup script", script),
-        *(layer if is_cake else [("Link layer", "none")]),
+        *(layer if is_cake and tier.is_cable else [("Link layer", "none")]),
     ]
 
 

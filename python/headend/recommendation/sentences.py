@@ -126,7 +126,7 @@ def _write_plain(measured: MeasureValues, setting: int) -> str:
     return format_quantity(float(f"{mean:.3g}"), measured.info.kind)
 
 
-def _write_worst(decision: Decision, setting: int) -> str:
+def write_worst(decision: Decision, setting: int) -> str:
     """Write the value of the condition that a setting misses most, without its statistic."""
     term = decision.find_decisive(setting).term.text
     match, name = _TERM.fullmatch(term), name_term(term)
@@ -180,6 +180,9 @@ def advise(tier: Tier, candidate: Candidate) -> str:
             f"Turn low latency on{classic}; only packets that are marked DSCP 45, DSCP 46 or ECT(1)"
             " gain by it"
         )
+    if not tier.is_cable:
+        what = buffer.replace("target ", "") or candidate.label.removeprefix("AQM ")
+        return f"Set the queue of the device that sends up the line to {what}"
     today = (tier.today or {}).get("upstream", {})
     is_on = not today.get("aqm_disabled") and "docsis_pie" in today.get("queue", "docsis_pie")
     verb = "Leave" if tier.is_docsis31 and is_on else "Turn"
@@ -267,7 +270,7 @@ def _describe_group(decisions: Sequence[Decision]) -> str:
     if setting is None:
         return f"at {tiers}: {_describe_unmeasured(first).rstrip('.')}"
     label, at = _name(first, setting), f" at {first.tier.name}" if len(decisions) > 1 else ""
-    missed = _describe_misses(first, setting)
+    missed = describe_misses(first, setting)
     if standing is Feasibility.UNDECIDED:
         return f"at {tiers} more seeds are needed: with {label}{at}, {missed}"
     no_setting = f"at {tiers} no setting meets all conditions"
@@ -281,7 +284,7 @@ def _describe_group(decisions: Sequence[Decision]) -> str:
     return f"{nearest}: it holds under {join_senders(held)}, but not under {others}: {missed}"
 
 
-def _describe_misses(decision: Decision, setting: int, *, is_short: bool = False) -> str:
+def describe_misses(decision: Decision, setting: int, *, is_short: bool = False) -> str:
     """Say which conditions a setting misses, with its values and, unless short, by how much."""
     texts = []
     for condition in decision.list_missed(setting):
@@ -342,7 +345,7 @@ def _draw_cell(decision: Decision, best: Choice, feature: Feature, heading: str)
     grade, word = (Grade.POOR, "nearest") if is_chosen else (Grade.BAD, "fails")
     if best.standing is Feasibility.UNDECIDED:
         grade, word = Grade.FAIR, "undecided"
-    held, missed = _count_senders(decision, setting), _write_worst(decision, setting)
+    held, missed = _count_senders(decision, setting), write_worst(decision, setting)
     return Cell(number, grade, word, f"{held}; {missed}" if held else missed)
 
 
@@ -497,7 +500,7 @@ def describe_baseline(tier: Tier, feature: Feature) -> str:
     return tier.supposed.replace(" (", " with ").replace(")", "")
 
 
-def _describe_changes(decision: Decision, setting: int, other: int) -> str:
+def describe_changes(decision: Decision, setting: int, other: int) -> str:
     """Say what is better with a setting than with another, and what is worse."""
     changes = []
     for word, terms in zip(("better", "worse"), decision.list_changes(setting, other), strict=True):
@@ -522,7 +525,7 @@ def _describe_cost(decision: Decision, setting: int) -> str:
             parts.append(f"It is {of} {name}{about}")
         elif decision.standings.get(base, Feasibility.MISSING) is not Feasibility.MISSING:
             before = f"a modem {name}" if feature is Feature.DELIVERED else name
-            changes = _describe_changes(decision, setting, base)
+            changes = describe_changes(decision, setting, base)
             parts.append(f"Against {before}{about}, {changes}")
     if unasked := [_write_value(decision, own, setting) for own in decision.unasked]:
         parts.append(f"No condition asks for {join_names(unasked)}")
@@ -547,7 +550,7 @@ def _describe_certainty(decision: Decision, setting: int) -> str:
         parts.append(_SINGLE)
     parts += [_describe_edge(decision, own) for own in decision.edges]
     if larger := decision.too_large:
-        label, worst = _name(decision, larger), _write_worst(decision, larger)
+        label, worst = _name(decision, larger), write_worst(decision, larger)
         parts.append(f"the next size, {label}, fails: {worst}")
     if decision.is_lax:
         parts.append("every setting holds, so the conditions do not tell settings apart")
@@ -575,7 +578,7 @@ def _describe_edge(decision: Decision, setting: int) -> str:
     label = _name(decision, setting)
     if decision.standings[setting] is Feasibility.HOLDS:
         return f"{label} still holds"
-    return f"{label} {decision.standings[setting]}: {_write_worst(decision, setting)}"
+    return f"{label} {decision.standings[setting]}: {write_worst(decision, setting)}"
 
 
 def _describe_nothing(decision: Decision) -> tuple[str, str, str]:
@@ -583,7 +586,7 @@ def _describe_nothing(decision: Decision) -> tuple[str, str, str]:
     setting, number = decision.chosen.setting, len(decision.chosen.among)
     if setting is None:
         return _describe_unmeasured(decision), "", ""
-    label, missed = _name(decision, setting), _describe_misses(decision, setting)
+    label, missed = _name(decision, setting), describe_misses(decision, setting)
     more = _SINGLE if decision.seeds < 2 else "more seeds narrow the intervals"
     certainty = f"How sure: {_count_seeds(decision)}; {more}."
     if decision.chosen.standing is Feasibility.UNDECIDED:
@@ -621,7 +624,7 @@ def _describe_holding(decision: Decision) -> str:
     held = decision.list_senders(setting, Feasibility.HOLDS)
     parts = [f"It holds under {join_senders(held)}"] if held else []
     missed = [
-        f"under {sender.words} {_describe_misses(own, setting, is_short=True)}"
+        f"under {sender.words} {describe_misses(own, setting, is_short=True)}"
         for sender, own in decision.alone.items()
         if sender not in held
     ]

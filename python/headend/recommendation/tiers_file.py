@@ -61,6 +61,8 @@ class TiersFile:
     people: Mapping[str, Any] = field(default_factory=dict)
     expect: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    #: Traces of the lines.
+    files: tuple[Path, ...] = ()
 
     def refuse(self, error: InputError) -> InputError:
         """Give an error about a value of the file with the file and the line."""

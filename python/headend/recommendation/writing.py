@@ -74,9 +74,11 @@ def list_tlvs(request: Request, decision: Decision) -> tuple[Tlv, ...]:
     for a router, which no modem's file sets.
     """
     candidate = _find_recommended(decision)
+    tier = decision.tier
     if candidate is None or candidate.feature is Feature.TODAY or candidate.router:
         return ()
-    tier = decision.tier
+    if not tier.is_cable:
+        return ()
     if tier.file:
         with suppress(InputError):
             old = _read(tier.file)
@@ -89,7 +91,7 @@ def list_tlvs(request: Request, decision: Decision) -> tuple[Tlv, ...]:
 def describe_default(request: Request, decision: Decision) -> str | None:
     """Say in a sentence that nothing has to be set; None if something has, or none recommended."""
     candidate = _find_recommended(decision)
-    if candidate is None or candidate.router:
+    if candidate is None or candidate.router or decision.tier.is_own:
         return None
     if candidate.feature is Feature.TODAY:
         return "The tier has this setting today: nothing has to be set."

@@ -1,0 +1,158 @@
+"""Reads a scenario of one's own line as a tier, with the people that its flows are.
+
+Such a scenario is written by ``headend import`` from a measurement, or by hand. It has one link: a
+cable line with one modem, or a plain link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headend.errors import InputError
+from headend.files import read_bytes
+from headend.recommendation.line import split_line, strip_line
+from headend.recommendation.people import TABLES, list_demands, name_application, place_files
+from headend.recommendation.rates import LEAST_RATE, find_capacities
+from headend.recommendation.tier import DOCSIS, PLAIN, Tier, copy_tables
+from headend.recommendation.tiers_file import TiersFile
+from headend.scenario.file_access import FileAccess
+from headend.scenario.fit_note import FitNote, read_fit_note
+from headend.scenario.source import LARGEST_SCENARIO_BYTES, read_scenario
+from headend.text.quantity import format_quantity, parse_quantity
+from headend.text.wording import join_names
+
+#: What a scenario of a line may have besides its link and people; none of it is used but the seed
+#: and the title, which are its own.
+_BESIDES = (
+    *("format", "title", "description", "seed", "duration", "warmup", "bottleneck", "results"),
+    *("expect", "queue", "low_latency"),
+)
+
+#: What is expected, in errors.
+_EXPECTED = (
+    "expected one line, [link.cable.docsis] with one modem or [link.line.point_to_point], as"
+    " `headend import` writes it"
+)
+
+
+def read_own_line(path: Path, allowed: tuple[Path, ...] = ()) -> TiersFile:
+    """Read the scenario of a line: a single tier, and its people where its flows are some.
+
+    Parameters
+    ----------
+    path
+        Of the scenario.
+    allowed
+        Files and folders from which traces may be read besides.
+
+    Raises
+    ------
+    InputError
+        Beginning with the path: for what is no scenario, and for one of something else than a
+        single line.
+    """
+    text = read_scenario(str(path), FileAccess(allowed=allowed))
+    loaded = text.load()
+    content = text.parse()
+    for key in content:
+        if key not in ("link", *TABLES, *_BESIDES):
+            raise text.refuse(key, f"{_EXPECTED}, without [{key}]")
+    name, kind = _find_link(path, content["link"])
+    note = read_fit_note(
+        read_bytes(path, LARGEST_SCENARIO_BYTES, "scenario").decode("utf-8", "replace")
+    )
+    resolved, files = place_files(text, loaded.resolved)
+    line = resolved["link"][name][kind]
+    if kind == DOCSIS:
+        tier = _make_cable(path, name, line, note)
+    else:
+        tier = _make_plain(path, name, line, note)
+    people = {key: copy_tables(content[key]) for key in TABLES if content.get(key)}
+    flows = loaded.resolved["flow"]
+    has_people = any(_is_person(own, flow) for own, flow in flows.items())
+    options = {} if has_people else _find_round_trip(flows)
+    return TiersFile(
+        path, (tier,), options=options, people=people if has_people else {}, files=files
+    )
+
+
+def _find_link(path: Path, links: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+    """Give the name and the kind of the only link."""
+    if len(links) != 1:
+        raise InputError(f"{path}: {_EXPECTED}; found the links {join_names(list(links))}")
+    ((name, link),) = links.items()
+    kind = next(iter(link))
+    if kind not in (DOCSIS, PLAIN):
+        raise InputError(f"{path}: {_EXPECTED}; found link.{name}.{kind}")
+    if modems := link[kind].get("modem"):
+        found = f"link.{name}.{kind}.modem ({', '.join(modems)})"
+        raise InputError(f"{path}: {_EXPECTED}; found {found}")
+    return name, kind
+
+
+def _make_cable(path: Path, name: str, line: Mapping[str, Any], note: FitNote | None) -> Tier:
+    preset = line["preset"]
+    rates = {}
+    for way in ("upstream", "downstream"):
+        rate = line[way].get("rate", "unlimited")
+        most = find_capacities(preset)[way]
+        rates[way] = most if rate == "unlimited" else _read_rate(path, name, way, rate)
+    stays, today = split_line(strip_line(line, preset))
+    stays["preset"] = preset
+    return Tier(path.stem, **rates, link=stays, today=today, line=name, is_own=True, fit=note)
+
+
+def _make_plain(path: Path, name: str, line: Mapping[str, Any], note: FitNote | None) -> Tier:
+    rates, stays, today = {}, {}, {}
+    for way, key in (("upstream", "up"), ("downstream", "down")):
+        table = dict(line[key])
+        today[way] = {"queue": table.pop("queue")}
+        stays[key] = table
+        rates[way] = _find_plain_rate(path, name, key, table, note)
+    return Tier(
+        path.stem, **rates, link=stays, today=today, kind=PLAIN, line=name, is_own=True, fit=note
+    )
+
+
+def _find_plain_rate(
+    path: Path, name: str, key: str, table: Mapping[str, Any], note: FitNote | None
+) -> float:
+    """Give the rate of a direction; of one that varies, what was fitted, or its first step."""
+    rate, shaper = table["rate"], table.get("shaper")
+    if isinstance(rate, Mapping):
+        fitted = note.values.get(f"{key}.rate") if note else None
+        steps = rate.get("steps")
+        if fitted is not None:
+            return fitted[1]
+        if not steps:
+            raise InputError(
+                f"{path}: link.{name}.point_to_point.{key}.rate: varies as a trace has it; expected"
+                f' a "#:fit" line with {key}.rate, which `headend import` writes, or steps'
+            )
+        rate = steps[0][1]
+    found = _read_rate(path, name, key, rate)
+    return min(found, _read_rate(path, name, key, shaper["rate"])) if shaper else found
+
+
+def _read_rate(path: Path, name: str, key: str, text: str) -> float:
+    rate = float(round(parse_quantity(text, "rate").value))
+    if rate < LEAST_RATE:
+        least = format_quantity(LEAST_RATE, "rate")
+        raise InputError(
+            f'{path}: link.{name}, {key}: expected a rate of {least} or more, found "{text}"'
+        )
+    return rate
+
+
+def _is_person(name: str, flow: Mapping[str, Any]) -> bool:
+    """Say whether a flow is of somebody who demands something; a probe is of nobody."""
+    application = name_application(flow)
+    return application != "ping" and bool(list_demands(name, application))
+
+
+def _find_round_trip(flows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Give the round-trip time of the first transfer or probe as that of the usual people."""
+    order = sorted(flows.values(), key=lambda flow: name_application(flow) != "bulk")
+    return {"rtt": rtt} if order and (rtt := order[0].get("rtt")) else {}

@@ -1,0 +1,257 @@
+"""What helps a line of one's own, by who can do it: its owner, the provider, or money.
+
+All that sentences and tables say to an owner is a fact of `OwnChoices`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from headend.analysis.estimate import BOUNDS, Estimate, estimate_difference
+from headend.analysis.ranking import Choice, Feasibility
+from headend.recommendation.candidate import Feature
+from headend.recommendation.deciding import Decision
+
+#: What a provider can set without another tariff.
+OF_PROVIDER = (Feature.AQM, Feature.LOW_LATENCY, Feature.BUFFER_CONTROL, Feature.BUFFER)
+
+
+class Verdict(StrEnum):
+    """What an owner is told first."""
+
+    #: Everybody is served well today.
+    NOTHING_NEEDED = "nothing needed"
+    #: The owner's router makes everybody well; the provider may be able to as well.
+    MYSELF = "myself"
+    #: Only what the provider sets makes everybody well.
+    PROVIDER = "provider"
+    #: Only a faster tier makes everybody well.
+    FASTER = "faster tier"
+    #: Nothing makes everybody well for sure.
+    NOTHING_HOLDS = "nothing holds"
+
+
+@dataclass(frozen=True)
+class Varied:
+    """What holds if the line is a little different.
+
+    Parameters
+    ----------
+    decision
+        Of that line.
+    today
+        Whether everybody is well with it as it is.
+    standings
+        Whether a choice that holds with the line holds there, by its setting in the decision of
+        the line; that of today where the line has the choice already.
+    is_same
+        Whether the answer is the same.
+    """
+
+    decision: Decision
+    today: Feasibility
+    standings: dict[int, Feasibility]
+    is_same: bool
+
+
+@dataclass(frozen=True)
+class OwnChoices:
+    """What was tried for a line of one's own, by who can do it.
+
+    Parameters
+    ----------
+    decision
+        Of the line.
+    variations
+        The decisions of its variations.
+    """
+
+    decision: Decision
+    variations: tuple[Decision, ...] = ()
+
+    @functools.cached_property
+    def today(self) -> int:
+        """The line as it is."""
+        return self.decision.today or 1
+
+    @functools.cached_property
+    def mine(self) -> Choice:
+        """The best router: of those that hold, one that also holds with each variation, if any.
+
+        Whoever sets a rate sets it for the line as it turns out to be.
+        """
+        tried = self._list_settings((Feature.ROUTER,))
+        robust = [own for own in tried if self.has(own) and self._is_robust(own)]
+        return self.decision.choose(robust or tried)
+
+    def _is_robust(self, setting: int) -> bool:
+        found = [standings.get(setting) for _, _, standings in self._held]
+        return bool(found) and set(found) == {Feasibility.HOLDS}
+
+    @functools.cached_property
+    def boldest(self) -> int | None:
+        """The router that the line alone would have; None where it is the best one."""
+        setting = self._choose((Feature.ROUTER,)).setting
+        return setting if setting != self.mine.setting else None
+
+    @functools.cached_property
+    def asked(self) -> Choice:
+        """The best of what the provider can set."""
+        return self._choose(OF_PROVIDER)
+
+    @functools.cached_property
+    def offers(self) -> list[int]:
+        """The best setting of each of the provider's features that holds, the best one first."""
+        found = [self.asked.setting] if self.asked.setting else []
+        found += [
+            best.setting
+            for feature in OF_PROVIDER
+            if (best := self._choose((feature,))).setting and best.setting not in found
+        ]
+        kinds: dict[Feature, int] = {}
+        for setting in found:
+            if self.decision.standings[setting] is Feasibility.HOLDS:
+                kinds.setdefault(self.decision.find(setting).feature, setting)
+        return list(kinds.values())
+
+    @functools.cached_property
+    def faster(self) -> list[int]:
+        """The line with twice its rates, in the order in which they were listed."""
+        return self._list_settings((Feature.FASTER,))
+
+    @property
+    def quiet(self) -> int | None:
+        """The line while nobody uploads; None where nobody does."""
+        return next(iter(self._list_settings((Feature.NO_UPLOAD,))), None)
+
+    def _list_settings(self, features: Sequence[Feature]) -> list[int]:
+        numbered = enumerate(self.decision.candidates, start=1)
+        return [number for number, own in numbered if own.feature in features]
+
+    def _choose(self, features: Sequence[Feature]) -> Choice:
+        return self.decision.choose(self._list_settings(features))
+
+    def has(self, setting: int | None, standing: Feasibility = Feasibility.HOLDS) -> bool:
+        """Say whether a setting has a standing: that all conditions hold, by default."""
+        return setting is not None and self.decision.standings.get(setting) is standing
+
+    @property
+    def verdict(self) -> Verdict:
+        """What an owner is told first."""
+        if self.has(self.today):
+            return Verdict.NOTHING_NEEDED
+        if self.has(self.mine.setting):
+            return Verdict.MYSELF
+        if self.has(self.asked.setting):
+            return Verdict.PROVIDER
+        if any(map(self.has, self.faster)):
+            return Verdict.FASTER
+        return Verdict.NOTHING_HOLDS
+
+    @property
+    def advised(self) -> int | None:
+        """The setting that the verdict is about; the nearest one where nothing holds."""
+        return {
+            Verdict.NOTHING_NEEDED: self.today,
+            Verdict.MYSELF: self.mine.setting,
+            Verdict.PROVIDER: self.asked.setting,
+            Verdict.FASTER: next(filter(self.has, self.faster), None),
+            Verdict.NOTHING_HOLDS: self.decision.chosen.setting,
+        }[self.verdict]
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the rate is the problem: somebody is not well even while nobody uploads."""
+        return self.has(self.quiet, Feasibility.FAILS)
+
+    def list_compared(self) -> list[int]:
+        """List the settings that a table compares: today, one for each who can do something."""
+        found = [self.today, self.mine.setting, self.asked.setting, *self.faster, self.quiet]
+        return list(dict.fromkeys(own for own in found if own))
+
+    def list_brief(self) -> list[int]:
+        """List those of them that a first screen has room for: one faster tier, the best one."""
+        helping = [own for own in self.faster if self.has(own)]
+        best = (helping or self.faster)[:1]
+        return [own for own in self.list_compared() if own not in self.faster or own in best]
+
+    def list_useless(self) -> list[int]:
+        """List what would not help: the best of each feature, and faster tiers, that fails.
+
+        Where everybody is well today, it is nothing: nobody needs help.
+        """
+        if self.verdict is Verdict.NOTHING_NEEDED:
+            return []
+        features = (Feature.ROUTER, *OF_PROVIDER)
+        best = [self._choose((own,)).setting for own in features]
+        settings = [*best, *self.faster]
+        return [own for own in settings if own and self.has(own, Feasibility.FAILS)]
+
+    def list_varied(self) -> list[int]:
+        """List what is run also with variations of the line: today, and what may be advised.
+
+        Of routers these are all shares of the line's rate, with the queue of the best one.
+        """
+        best = self._choose((Feature.ROUTER,)).setting
+        router = self.decision.find(best).router if best else None
+        shares = [
+            own
+            for own in self._list_settings((Feature.ROUTER,))
+            if router and (one := self.decision.find(own).router) and one.queue == router.queue
+        ]
+        found = [self.today, best, *shares, self.asked.setting]
+        return list(dict.fromkeys(own for own in found if own))
+
+    def compare(self, term: str, setting: int) -> Estimate | None:
+        """Give the difference of a term from today, over the seeds that both have."""
+        measured = self.decision.terms[term]
+        own, base = measured.values.get(setting, {}), measured.values.get(self.today, {})
+        seeds = [seed for seed in own if seed in base]
+        if not seeds or setting == self.today:
+            return None
+        bounds = measured.info.range or BOUNDS.get(measured.info.kind)
+        return estimate_difference(
+            [own[one] for one in seeds], [base[one] for one in seeds], bounds
+        )
+
+    @functools.cached_property
+    def varied(self) -> list[Varied]:
+        """What holds with each variation that was run."""
+        kept = [own for own in (self.mine.setting, self.asked.setting) if self.has(own)]
+        before = self.decision.standings[self.today]
+        return [
+            Varied(
+                decision,
+                today,
+                {own: standing for own, standing in standings.items() if own in kept},
+                today is before and all(standings.get(own) is Feasibility.HOLDS for own in kept),
+            )
+            for decision, today, standings in self._held
+        ]
+
+    @functools.cached_property
+    def _held(self) -> list[tuple[Decision, Feasibility, dict[int, Feasibility]]]:
+        """What holds with each variation: the line as it is, and each setting that was run."""
+        return [self._hold(own) for own in self.variations]
+
+    def _hold(self, other: Decision) -> tuple[Decision, Feasibility, dict[int, Feasibility]]:
+        labels = {own.label: number for number, own in enumerate(other.candidates, start=1)}
+        today = other.standings.get(other.today or 0, Feasibility.MISSING)
+        tried = other.tier.variation.tried if other.tier.variation else ()
+        standings = {}
+        for setting in self.list_varied()[1:]:
+            label = self.decision.find(setting).label
+            if label in labels:
+                standings[setting] = other.standings[labels[label]]
+            elif label in tried:  # the line has it already
+                standings[setting] = today
+        return other, today, standings
+
+
+def find_own_choices(decision: Decision, variations: Sequence[Decision] = ()) -> OwnChoices:
+    """Gather what was tried for a line of one's own, with those variations that are of it."""
+    own = (one for one in variations if (of := one.tier.variation) and of.of == decision.tier.name)
+    return OwnChoices(decision, tuple(own))

@@ -1,0 +1,554 @@
+"""What the owner of a line is told: what to do, what to ask, what would not help, how sure it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from headend.analysis.estimate import (
+    choose_difference_unit,
+    format_cell,
+    format_difference_cell,
+)
+from headend.analysis.grading import Grade
+from headend.analysis.ranking import Feasibility
+from headend.recommendation.candidate import Feature
+from headend.recommendation.owner import OwnChoices, Varied, Verdict
+from headend.recommendation.router import join_settings, list_sqm_settings
+from headend.recommendation.sentences import (
+    TRADE_OFF,
+    advise,
+    describe_changes,
+    describe_misses,
+    name_condition,
+    name_term,
+)
+from headend.recommendation.tier import Tier
+from headend.recommendation.variations import UNKNOWN
+from headend.text.quantity import choose_unit, format_quantity
+from headend.text.wording import capitalise, join_names, write_count
+from headend.wording.answer import Answer
+from headend.wording.table import Cell, Column, Row, Table
+
+#: The headings of what an owner is told, in their order.
+MYSELF = "What can I do myself?"
+PROVIDER = "What must I ask my provider?"
+USELESS = "What would not help?"
+CERTAINTY = "How sure is this?"
+
+#: What each flag of a fit means for its line: the values of `headend.fitting.estimates.Flag`.
+FLAGS = {
+    "sender-limited": "the senders did not fill the line, so that its rate may be higher",
+    "no-idle-phase": "the line was never idle, so that its base delay may be shorter",
+    "no-ceiling": "the delay reached no ceiling, so that the buffer may be longer",
+    "no-upstream": "the direction upstream was not measured",
+    "no-downstream": "the direction downstream was not measured",
+    "mixed-directions": "both directions were loaded together, so that their queues cannot be told"
+    " apart",
+    "wifi-suspected": "the delay varies as over Wi-Fi, whose queue cannot be told from the line's",
+    "prioritised-probe": "the probe had priority, so that other packets may wait longer",
+    "probe-in-flow": "the delays are those of the transfers themselves, and not of others beside"
+    " them",
+    "rate-varies": "the rate varied during the measurement",
+    "few-samples": "there are few samples",
+    "summary-only": "only summaries are known, and no samples",
+    "clock-drift": "the clocks of both ends drifted apart",
+}
+
+#: The flag that says that the delay may be another's.
+WIFI = "wifi-suspected"
+
+#: Names of TLVs of a modem's file, by what they set.
+_TLVS = {
+    Feature.AQM: "TLV 24.40",
+    Feature.BUFFER_CONTROL: "TLV 24.35",
+    Feature.LOW_LATENCY: "TLVs 70 and 71",
+}
+
+#: What settings are called above a column, by their features.
+_COLUMNS = {
+    Feature.TODAY: "today",
+    Feature.ROUTER: "my router",
+    Feature.FASTER: "faster tier",
+    Feature.NO_UPLOAD: "no upload",
+}
+
+
+@dataclass(frozen=True)
+class OwnerText:
+    """What an owner is told.
+
+    Parameters
+    ----------
+    myself, provider, useless, certainty
+        The sentences below each of the headings.
+    letter
+        A text for the provider, line by line; empty where nothing need be asked.
+    """
+
+    myself: tuple[str, ...]
+    provider: tuple[str, ...]
+    useless: tuple[str, ...]
+    certainty: tuple[str, ...]
+    letter: tuple[str, ...] = ()
+
+    @property
+    def chapters(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The headings with their sentences, in order."""
+        return (
+            (MYSELF, self.myself),
+            (PROVIDER, self.provider),
+            (USELESS, self.useless),
+            (CERTAINTY, self.certainty),
+        )
+
+
+def write_owner_text(choices: OwnChoices) -> OwnerText:
+    """Write what an owner is told."""
+    return OwnerText(
+        tuple(_describe_myself(choices)),
+        tuple(_describe_provider(choices)),
+        tuple(_describe_useless(choices)),
+        tuple(_describe_certainty(choices)),
+        tuple(write_letter(choices)),
+    )
+
+
+# The answer.
+
+
+def answer_owner(choices: OwnChoices) -> Answer:
+    """Answer what would help the line."""
+    tier = choices.decision.tier
+    sentences = [_describe_verdict(choices), _describe_difference(choices)]
+    table = tabulate_choices(choices, choices.list_brief())
+    question = f"What would help the line {tier.name}?"
+    return Answer(question, tuple(filter(None, sentences)), table, TRADE_OFF)
+
+
+def _describe_verdict(choices: OwnChoices) -> str:
+    """Say in a sentence what helps."""
+    decision, tier = choices.decision, choices.decision.tier
+    verdict, advised = choices.verdict, choices.advised
+    if advised is None:
+        return "Nothing can be said: no setting has a result."
+    advice = advise(tier, decision.find(advised))
+    if verdict is Verdict.NOTHING_NEEDED:
+        return f"{advice}: everybody is served well today ({_join_values(choices, advised)})."
+    if verdict is Verdict.MYSELF:
+        also = ""
+        if choices.offers:
+            offers = _join_or([_label(choices, own) for own in choices.offers])
+            also = f"; the provider can help as well, with {offers}"
+        return f"{advice}{also}."
+    if verdict is Verdict.PROVIDER:
+        return f"Ask the provider for {_label(choices, advised)}; no router of your own is enough."
+    if verdict is Verdict.FASTER:
+        why = ""
+        if choices.is_slow:
+            why = ": the rate is too low for what you do, also while nobody uploads"
+        return f"Only a faster tier helps for sure{why}."
+    if choices.is_slow:
+        return (
+            "Nothing that was tried serves everybody well, not even twice the rate or a line"
+            " without uploads."
+        )
+    return (
+        f"Nothing that was tried serves everybody well for sure; {_label(choices, advised)} comes"
+        f" nearest: {describe_misses(decision, advised, is_short=True)}."
+    )
+
+
+def _describe_difference(choices: OwnChoices) -> str:
+    """Say what becomes better than today with what is advised, and what an upload loses."""
+    advised = choices.advised
+    if advised is None or advised == choices.today:
+        return ""
+    changes = describe_changes(choices.decision, advised, choices.today)
+    return f"With {_label(choices, advised)}, {changes}."
+
+
+def _label(choices: OwnChoices, setting: int) -> str:
+    return choices.decision.find(setting).label.replace(", ", " + ")
+
+
+def _join_or(names: Sequence[str]) -> str:
+    """Write alternatives as a sentence lists them.
+
+    Examples
+    --------
+    >>> _join_or(["a", "b", "c"])
+    'a, b or c'
+    """
+    return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def _join_values(choices: OwnChoices, setting: int) -> str:
+    """List what everybody gets in a setting, without intervals."""
+    terms = choices.decision.terms
+    found = []
+    for name in choices.decision.watched:
+        if setting in terms[name].estimates:
+            mean = float(f"{terms[name].estimates[setting].mean:.3g}")
+            found.append(f"{name_term(name)} {format_quantity(mean, terms[name].info.kind)}")
+    return join_names(found)
+
+
+# What the owner can do.
+
+
+def _describe_myself(choices: OwnChoices) -> Iterable[str]:
+    decision, tier = choices.decision, choices.decision.tier
+    if tier.fit and WIFI in tier.fit.flags:
+        yield (
+            "Measure again over an Ethernet cable before anything else: in what was measured"
+            f" {FLAGS[WIFI]}, and no setting of the line was tried against Wi-Fi."
+        )
+    setting, needs_nothing = choices.mine.setting, choices.verdict is Verdict.NOTHING_NEEDED
+    if needs_nothing:
+        yield "Nothing is needed: every condition holds as the line is."
+    if setting and needs_nothing:
+        better, _ = decision.list_changes(setting, choices.today)
+        if better:
+            changes = describe_changes(decision, setting, choices.today)
+            yield f"A router with {_label(choices, setting)} would still change this: {changes}."
+    elif setting and choices.has(setting):
+        router = decision.find(setting).router
+        yield f"{advise(tier, decision.find(setting))}. {_describe_gain(choices, setting)}"
+        if choices.boldest:
+            yield _describe_boldest(choices, choices.boldest)
+        if router:
+            settings = join_settings(list_sqm_settings(tier, router))
+            yield f"In OpenWrt's SQM (luci-app-sqm): {settings}."
+    elif setting:
+        missed = describe_misses(decision, setting, is_short=True)
+        better, _ = decision.list_changes(setting, choices.today)
+        helps = "helps, but not everybody is well" if better else "does not help enough"
+        yield (
+            f"A router of your own {helps}: with {_label(choices, setting)}, {missed}."
+            f" {_describe_gain(choices, setting)}"
+        )
+    quiet = choices.quiet
+    if quiet is None or needs_nothing:
+        return
+    if choices.has(quiet):
+        yield (
+            "Upload at another time: while nobody uploads, everybody is well"
+            f" ({_join_values(choices, quiet)})."
+        )
+    elif choices.has(quiet, Feasibility.FAILS):
+        missed = describe_misses(decision, quiet, is_short=True)
+        yield f"To upload at another time is not enough: while nobody uploads, {missed}."
+
+
+def _describe_boldest(choices: OwnChoices, setting: int) -> str:
+    """Say why a router that is better for the line as it was fitted is not advised."""
+    decision, label = choices.decision, choices.decision.find(setting).label
+    objective = decision.criteria.objective
+    gained = f" ({_write_plain(choices, objective.text, setting)})" if objective else ""
+    for own in choices.varied:
+        found = {one.label: number for number, one in enumerate(own.decision.candidates, start=1)}
+        there = found.get(label)
+        if there and own.decision.standings[there] is not Feasibility.HOLDS:
+            missed = describe_misses(own.decision, there, is_short=True)
+            return f"{label}{gained} is not advised: {_name_variation(own)}, {missed}."
+    return ""
+
+
+def _describe_gain(choices: OwnChoices, setting: int) -> str:
+    changes = describe_changes(choices.decision, setting, choices.today)
+    return f"Against today, {changes}."
+
+
+# What the provider can do.
+
+
+def _describe_provider(choices: OwnChoices) -> Iterable[str]:
+    decision, tier = choices.decision, choices.decision.tier
+    if choices.verdict is Verdict.NOTHING_NEEDED:
+        yield "Nothing has to be asked."
+        return
+    for setting in choices.offers:
+        candidate = decision.find(setting)
+        tlv = f" ({_TLVS[candidate.feature]} of the modem's file)" if tier.is_cable else ""
+        yield f"{advise(tier, candidate)}{tlv}. {_describe_gain(choices, setting)}"
+    if not choices.offers and (setting := choices.asked.setting):
+        missed = describe_misses(decision, setting, is_short=True)
+        yield (
+            f"No setting of the provider's serves everybody well; {_label(choices, setting)} comes"
+            f" nearest: {missed}."
+        )
+    helping = [own for own in choices.faster if choices.has(own)]
+    for setting in helping:
+        yield (
+            f"A faster tier, which costs money: {_name_faster(choices, setting)}."
+            f" {_describe_gain(choices, setting)}"
+        )
+
+
+def _name_faster(choices: OwnChoices, setting: int) -> str:
+    """Name a faster tier with its rates, and what its queue is supposed to be."""
+    candidate, tier = choices.decision.find(setting), choices.decision.tier
+    rates = join_names(
+        [
+            f"{own['rate']} {word}"
+            for own, word in ((candidate.upstream, "up"), (candidate.downstream, "down"))
+        ]
+    )
+    if candidate.router:
+        return f"{rates}, with {candidate.router.label} in a router of your own"
+    same = "the same buffer in bytes" if "bytes" in candidate.label else "its queue as it is today"
+    return f"{rates}, with {same}" if tier.today else rates
+
+
+def write_letter(choices: OwnChoices) -> list[str]:
+    """Write a text for the provider, with what was measured and what is asked.
+
+    It is empty where nothing has to be asked, or nothing of the provider's helps.
+    """
+    decision, tier = choices.decision, choices.decision.tier
+    if choices.verdict is Verdict.NOTHING_NEEDED or not choices.offers:
+        return []
+    up, down = (format_quantity(own, "rate") for own in (tier.upstream, tier.downstream))
+    lines = [f"My line carries {up} upstream and {down} downstream{_write_source(tier)}."]
+    if measured := _write_measured(tier):
+        lines.append(measured)
+    terms = [name for name in decision.watched if choices.today in decision.terms[name].estimates]
+    missed = [one.term.text for one in decision.list_missed(choices.today)]
+    felt = [name for name in terms if name in missed]
+    if felt:
+        values = join_names([_write_plain(choices, name, choices.today) for name in felt])
+        lines.append(f"In a simulation of this line, an upload then causes: {values}.")
+    first, *others = choices.offers
+    lines.append(f"Please: {_ask(choices, first)}")
+    lines += [f"Or, if that cannot be done: {_ask(choices, own)}" for own in others]
+    return lines
+
+
+def _ask(choices: OwnChoices, setting: int) -> str:
+    """Write what is asked, and what it would give."""
+    decision, tier = choices.decision, choices.decision.tier
+    candidate = decision.find(setting)
+    tlv = f" ({_TLVS[candidate.feature]} of the modem's file)" if tier.is_cable else ""
+    better, _ = decision.list_changes(setting, choices.today)
+    values = join_names([_write_plain(choices, name, setting) for name in better])
+    then = f" In the same simulation: {values}." if values else ""
+    advice = advise(tier, candidate)
+    return f"{advice[0].lower()}{advice[1:]}{tlv}.{then}"
+
+
+def _write_plain(choices: OwnChoices, term: str, setting: int) -> str:
+    measured = choices.decision.terms[term]
+    mean = float(f"{measured.estimates[setting].mean:.3g}")
+    return f"{name_term(term)} {format_quantity(mean, measured.info.kind)}"
+
+
+def _write_source(tier: Tier) -> str:
+    """Say what the rates rest on: the measurement, and the interval upstream."""
+    if tier.fit is None:
+        return ""
+    ends = tier.fit.values.get("up.rate")
+    between = ""
+    if ends and ends[0] < ends[2]:
+        low, high = (format_quantity(float(f"{own:.3g}"), "rate") for own in (ends[0], ends[2]))
+        between = f"; upstream {low} to {high}"
+    return f" (measured: {tier.fit.source}{between})"
+
+
+def _write_measured(tier: Tier) -> str:
+    """Say how long packets wait under load, as it was measured; empty where nobody knows."""
+    if tier.fit is None:
+        return ""
+    values, parts = tier.fit.values, []
+    if waits := values.get("up.loaded_delay") or values.get("up.buffer"):
+        word = "about" if "up.loaded_delay" in values else "up to"
+        parts.append(f"while an upload runs, packets wait {word} {_write_range(waits, 'ms')}")
+    if base := values.get("base_delay"):
+        parts.append(f"on the idle line the round trip is {_write_range(base, 'ms')}")
+    return f"{capitalise('; '.join(parts))}." if parts else ""
+
+
+def _write_range(values: Sequence[float], unit: str) -> str:
+    low, value, high = values
+    between = f" ({low:.3g} to {high:.3g} {unit})" if low < high else ""
+    return f"{value:.3g} {unit}{between}"
+
+
+# What would not help.
+
+
+def _describe_useless(choices: OwnChoices) -> Iterable[str]:
+    decision = choices.decision
+    if choices.verdict is Verdict.NOTHING_NEEDED:
+        yield "Nothing that was tried is needed."
+        return
+    settings = choices.list_useless()
+    for setting in settings:
+        candidate = decision.find(setting)
+        name = _label(choices, setting)
+        if candidate.feature is Feature.FASTER:
+            name = f"a faster tier ({_name_faster(choices, setting)})"
+        missed = describe_misses(decision, setting, is_short=True)
+        yield f"{capitalise(name)}: {missed}."
+    if not settings:
+        yield "Everything that was tried helps."
+
+
+# How sure it is.
+
+
+def _describe_certainty(choices: OwnChoices) -> Iterable[str]:
+    decision, tier = choices.decision, choices.decision.tier
+    seeds = write_count(decision.seeds, "seed")
+    advised = choices.advised
+    if advised and decision.criteria.constraints:
+        condition = decision.find_decisive(advised)
+        yield (
+            f"Each value is a mean over {seeds} with its 95 % interval;"
+            f" {name_condition(condition)} is the condition with the least to spare."
+        )
+    yield _describe_fit(tier)
+    if tier.fit:
+        for flag in tier.fit.flags:
+            yield f"Of the measurement: {FLAGS.get(flag, flag)}."
+    yield from _describe_variations(choices)
+
+
+def _describe_fit(tier: Tier) -> str:
+    """Say what the line was fitted to, how well, and how likely its queue is."""
+    if tier.fit is None:
+        return (
+            "The scenario does not say what it was fitted to: the answer is for a line with exactly"
+            " these rates and this queue."
+        )
+    grade = f", grade {tier.fit.grade} (A to D)" if tier.fit.grade else ", without a grade"
+    text = f"The line is fitted to: {tier.fit.source}{grade}."
+    likelihoods = sorted(tier.fit.queues.get("up", {}).items(), key=lambda own: -own[1])
+    likely = [f"{kind} {share:.0%}".replace("%", " %") for kind, share in likelihoods if share > 0]
+    if not likely:
+        return text
+    told = f"{text} Its queue upstream is {_join_or(likely)}."
+    if tier.fit.queues["up"].get("unknown", 0.0) < UNKNOWN:
+        return told
+    return f"{told} Its kind is not known: what was tried with each likely kind is said below."
+
+
+def _describe_variations(choices: OwnChoices) -> Iterable[str]:
+    """Say with which variations the answer is the same, and what it is with each other one."""
+    same = [own for own in choices.varied if own.is_same]
+    if same:
+        advised = [choices.mine.setting, choices.asked.setting]
+        tried = join_names([_label(choices, own) for own in advised if own and choices.has(own)])
+        verb = "hold" if " and " in tried else "holds"
+        what = f" ({tried} {verb})" if tried and not choices.has(choices.today) else ""
+        yield f"The answer is the same{what} {join_names(list(map(_name_variation, same)))}."
+    for own in choices.varied:
+        if not own.is_same:
+            yield f"{capitalise(_name_variation(own))}, {_describe_other(choices, own)}."
+    if not choices.varied and choices.decision.tier.fit:
+        yield "No variation of the line was run, as its fit has no intervals that matter."
+
+
+def _name_variation(varied: Varied) -> str:
+    variation = varied.decision.tier.variation
+    if variation is None:
+        return ""
+    likely = ""
+    if variation.likelihood is not None:
+        likely = f" ({variation.likelihood:.0%})".replace("%", " %")
+    return f"{variation.words}{likely}"
+
+
+def _describe_other(choices: OwnChoices, varied: Varied) -> str:
+    """Say what else is true of a variation."""
+    if choices.has(choices.today):
+        if varied.today is not Feasibility.HOLDS:
+            today = varied.decision.today or 1
+            missed = describe_misses(varied.decision, today, is_short=True)
+            return f"the line needs help: {missed}"
+    elif varied.today is Feasibility.HOLDS:
+        return "nothing is needed: everybody is served well as the line is"
+    failing = [
+        own
+        for own, standing in varied.standings.items()
+        if choices.has(own) and standing is not Feasibility.HOLDS
+    ]
+    if not failing:
+        return f"the line as it is {varied.today}"
+    labels = {one.label: number for number, one in enumerate(varied.decision.candidates, start=1)}
+    parts = []
+    for own in failing:
+        label = choices.decision.find(own).label
+        setting = labels.get(label)
+        missed = describe_misses(varied.decision, setting, is_short=True) if setting else ""
+        parts.append(f"{label} is not enough{f': {missed}' if missed else ''}")
+    return join_names(parts)
+
+
+# The table.
+
+
+def tabulate_choices(choices: OwnChoices, settings: Sequence[int]) -> Table:
+    """Make the table of what everybody gets: a row for each quantity, a column for each choice.
+
+    A cell has the mean with its 95 % interval, and below it the difference from today with its own.
+    """
+    decision = choices.decision
+    columns = tuple(
+        Column(_name_column(choices, own), note=_note_column(choices, own)) for own in settings
+    )
+    rows = []
+    for name in decision.watched:
+        term = decision.terms[name]
+        unit = choose_unit((own.mean for own in term.estimates.values()), term.info.kind)
+        conditions = [own for own in decision.criteria.constraints if own.term.text == name]
+        cells: list[Cell | None] = []
+        for setting in settings:
+            estimate = term.estimates.get(setting)
+            if estimate is None:
+                cells.append(None)
+                continue
+            grades = [decision.judge(own, setting) for own in conditions]
+            worst = max(grades, key=list(Feasibility).index, default=None)
+            cells.append(
+                Cell(
+                    f"{format_cell(estimate, term.info.kind, unit)} {unit.name}".rstrip(),
+                    worst.grade if worst else Grade.NONE,
+                    note=_write_difference(choices, name, setting),
+                    is_chosen=setting == choices.advised,
+                )
+            )
+        rows.append(Row(name_term(name), tuple(cells)))
+    note = (
+        "Means over the seeds with their 95 % intervals; Δ is the difference from today with its"
+        " own, over the same seeds."
+    )
+    return Table(columns, tuple(rows), "", note=note, look="matrix")
+
+
+def _name_column(choices: OwnChoices, setting: int) -> str:
+    feature = choices.decision.find(setting).feature
+    label = _label(choices, setting)
+    if feature in (Feature.TODAY, Feature.NO_UPLOAD):
+        return _COLUMNS[feature]
+    if feature is Feature.FASTER:
+        return label
+    who = _COLUMNS.get(feature, "provider")
+    return f"{who}: {label}"
+
+
+def _note_column(choices: OwnChoices, setting: int) -> str:
+    return "advised" if setting == choices.advised and setting != choices.today else ""
+
+
+def _write_difference(choices: OwnChoices, term: str, setting: int) -> str:
+    """Write the difference of a term from today; empty where there is none."""
+    difference = choices.compare(term, setting)
+    if difference is None or math.isnan(difference.mean):
+        return ""
+    measured = choices.decision.terms[term]
+    base = measured.estimates[choices.today].mean
+    unit = choose_difference_unit(difference, measured.info.kind)
+    text = format_difference_cell(difference, measured.info.kind, unit, base)
+    return f"Δ {text} {unit.name}".rstrip()

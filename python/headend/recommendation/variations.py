@@ -1,0 +1,157 @@
+"""The same line if it is a little different from what was fitted: other ends, other queues.
+
+A fitted value has an interval, and the kind of a queue a likelihood. The line as it is today and
+what is recommended are run also with the low and the high end of the buffers and of the rates, and
+with each other kind of queue that is likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headend.modem_file.generation import find_generation
+from headend.recommendation.own_choices import find_limit, find_today, name_queue
+from headend.recommendation.rates import write_rate
+from headend.recommendation.tier import Tier, Variation
+from headend.scenario.fit_note import FitNote
+from headend.text.quantity import format_quantity, parse_quantity
+
+#: Kinds of queue of at least this likelihood are tried; it is what a 90 % interval leaves out.
+LEAST_LIKELIHOOD = 0.1
+
+#: From this likelihood of "unknown" the kinds are tried that modems have most, whatever theirs.
+UNKNOWN = 0.5
+
+#: An end that differs by less than this share is the value itself: within a tie of two results.
+LEAST_CHANGE = 0.05
+
+#: What the kinds of queue are called in notes, and what stands for each in scenarios of a cable line
+#: and of a plain link. Low latency is no queue upstream alone, and fitted lines have it written.
+DROP_TAIL, PIE = "drop-tail", "PIE-like"
+_QUEUES: Mapping[str, tuple[str, str]] = {
+    PIE: ("docsis_pie", "pie"),
+    "CoDel-like": ("codel", "codel"),
+    "flow queueing": ("fq_codel", "fq_codel"),
+}
+
+#: Kinds by the names of queues in scenarios.
+_KINDS = {
+    "drop_tail": DROP_TAIL,
+    "buffer_control": DROP_TAIL,
+    "docsis_pie": PIE,
+    "pie": PIE,
+    "codel": "CoDel-like",
+    "fq_codel": "flow queueing",
+    "cake": "flow queueing",
+}
+
+_WAYS = {"up": "upstream", "down": "downstream"}
+
+
+def list_variations(tier: Tier, tried: Sequence[str]) -> list[Tier]:
+    """List the variations of a line; none of a line whose scenario does not say what it is fit to.
+
+    Parameters
+    ----------
+    tier
+        The line.
+    tried
+        The labels of what is run with each.
+    """
+    if tier.fit is None:
+        return []
+    return [
+        replace(own, name=f"{tier.name} {words}", variation=variation)
+        for words, likelihood, own in (
+            *_vary_buffer(tier, tier.fit),
+            *_vary_rates(tier, tier.fit),
+            *_vary_queue(tier, tier.fit),
+        )
+        if (variation := Variation(tier.name, words, tuple(tried), likelihood))
+    ]
+
+
+_Varied = tuple[str, float | None, Tier]
+
+
+def _vary_buffer(tier: Tier, fit: FitNote) -> Iterator[_Varied]:
+    """Vary the buffer upstream, where the queue is a plain one."""
+    limit, ends = find_limit(find_today(tier)[0]), fit.values.get("up.buffer")
+    if limit is None or ends is None:
+        return
+    for end in _list_ends(ends):
+        text = f"{end:.4g} ms"
+        yield f"with a buffer of {text}", None, _put_queue(tier, {"drop_tail": {"limit": text}})
+
+
+def _vary_rates(tier: Tier, fit: FitNote) -> Iterator[_Varied]:
+    """Vary the rates of both directions together; not those that vary with time."""
+    ends = {way: fit.values.get(f"{key}.rate") for key, way in _WAYS.items()}
+    for at in (0, 2):
+        own, told = tier, []
+        for key, way in _WAYS.items():
+            found, rate = ends[way], tier.find_table(way).get("rate")
+            if found is None or not isinstance(rate, str) or not _is_apart(found[at], found[1]):
+                continue
+            own = _put_rate(own, way, found[at])
+            told.append(f"{format_quantity(float(f'{found[at]:.3g}'), 'rate')} {key}")
+        if told:
+            yield f"with a rate of {' and '.join(told)}", None, own
+
+
+def _vary_queue(tier: Tier, fit: FitNote) -> Iterator[_Varied]:
+    """Vary the kind of queue upstream."""
+    likelihoods = fit.queues.get("up", {})
+    today = _KINDS.get(name_queue(find_today(tier)[0]))
+    is_unknown = likelihoods.get("unknown", 0.0) >= UNKNOWN
+    for kind in (DROP_TAIL, *_QUEUES):
+        likelihood = likelihoods.get(kind, 0.0)
+        is_tried = likelihood >= LEAST_LIKELIHOOD or (is_unknown and kind in (DROP_TAIL, PIE))
+        if kind == today or not is_tried:
+            continue
+        if kind == DROP_TAIL:
+            limit = _suppose_limit(tier, fit)
+            if limit is None:
+                continue
+            queue: Any = {"drop_tail": {"limit": limit}}
+            words = f"if its queue is {kind} with {limit}"
+        else:
+            queue = _QUEUES[kind][0 if tier.is_cable else 1]
+            words = f"if its queue is {kind}"
+        yield words, likelihood or None, _put_queue(tier, queue)
+
+
+def _suppose_limit(tier: Tier, fit: FitNote) -> str | None:
+    """Give the buffer of a plain queue: as it was fitted, or else as modems have it."""
+    if "up.buffer" in fit.values:
+        return f"{fit.values['up.buffer'][1]:.4g} ms"
+    return find_generation(tier.preset).buffer if tier.is_cable else None
+
+
+def _list_ends(values: tuple[float, float, float]) -> Iterator[float]:
+    low, value, high = values
+    return (end for end in (low, high) if end > 0 and _is_apart(end, value))
+
+
+def _is_apart(end: float, value: float) -> bool:
+    return abs(end - value) >= LEAST_CHANGE * abs(value)
+
+
+def _put_queue(tier: Tier, queue: Any) -> Tier:
+    """Give the line with another queue upstream."""
+    today = dict(tier.today or {})
+    return replace(tier, today={**today, "upstream": {"queue": queue}})
+
+
+def _put_rate(tier: Tier, way: str, rate: float) -> Tier:
+    """Give the line with another rate, as what is typed into a router stays.
+
+    A buffer in bytes stays as it is.
+    """
+    table = {**tier.find_table(way), "rate": write_rate(round(rate))}
+    peak = table.get("peak")
+    if peak and peak != "unlimited" and parse_quantity(str(peak), "rate").value < rate:
+        table["peak"] = table["rate"]
+    return replace(tier, link={**tier.link, tier.name_table(way): table})
