@@ -348,7 +348,7 @@ def test_every_demand_is_of_a_quantity_that_the_application_has() -> None:
         ("-1 call", "expected 1 call or more"),
         ("100000 calls", "more than 10000"),
         ("nothing/here.toml", "nothing/here.toml: no such file"),
-        ("wifi-home", "expected flows on a single cable line, found the links wifi and cable"),
+        ("wifi-home", "expected flows on a single line, found the links wifi and cable"),
         ("street", "expected flows behind a single modem"),
         ("aqm/load-1", None),
     ],
@@ -721,14 +721,11 @@ def test_a_file_of_tiers_is_read_alone(tmp_path: Path) -> None:
     assert "expected it alone, or modems' files" in refuse(path, tmp_path / "old.cm")
 
 
-def test_a_scenario_in_place_of_a_file_of_tiers_is_told_apart(tmp_path: Path) -> None:
+def test_a_scenario_of_a_line_without_its_rate_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('link.cable.docsis.preset = "docsis30"\n[flow.a]\napplication = "voice"\n')
 
-    assert (
-        "this is a scenario; expected a file of tiers or of a modem (the people of a scenario:"
-        f" --traffic {path})"
-    ) in refuse(path)
+    assert "link.cable.docsis.upstream.rate: there is none; expected the rate" in refuse(path)
 
 
 # Modems' files

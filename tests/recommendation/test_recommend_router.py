@@ -100,7 +100,7 @@ def test_the_scenario_of_a_recommended_router_has_it(found: Recommendation) -> N
     router = decision.find(decision.recommended or 0).router
     (text,) = found.list_files().values()
     assert router
-    assert tomllib.loads(text.decode())["router"] == router.write()
+    assert tomllib.loads(text.decode())["router"] == router.write(TIER)
 
 
 def test_a_shaper_has_a_burst_of_a_millisecond() -> None:

@@ -97,7 +97,7 @@ def list_own_candidates(
 
 
 def _list_low_routers(tier: Tier) -> list[Router]:
-    """List routers that are slower than the low end of the fitted rates, where the usual are not."""
+    """List slower routers, down to the low end of the fitted rates, where the usual are not."""
     values = tier.fit.values if tier.fit else {}
     ends = [values[name] for name in ("up.rate", "down.rate") if name in values]
     least = min((low / value for low, value, _ in ends if value > 0), default=1.0) * 100
@@ -234,7 +234,7 @@ def _is_today(tier: Tier, candidate: Candidate) -> bool:
         return False
     if not tier.is_cable and candidate.feature is Feature.AQM:
         return name_queue(today) == name_queue(candidate.upstream)
-    return _spell(today.get("queue")) == _spell(candidate.upstream.get("queue"))
+    return bool(_spell(today.get("queue")) == _spell(candidate.upstream.get("queue")))
 
 
 def _spell(queue: Any) -> Any:

@@ -7,9 +7,11 @@ cable line with one modem, or a plain link.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from headend.design.place import read_toml
 from headend.errors import InputError
 from headend.files import read_bytes
 from headend.recommendation.line import split_line, strip_line
@@ -29,6 +31,9 @@ _BESIDES = (
     *("format", "title", "description", "seed", "duration", "warmup", "bottleneck", "results"),
     *("expect", "queue", "low_latency"),
 )
+
+#: Stands for the people of a scenario without any: a scenario has a flow.
+_PROBE = '[flow.probe]\napplication = "ping"\n'
 
 #: What is expected, in errors.
 _EXPECTED = (
@@ -54,6 +59,8 @@ def read_own_line(path: Path, allowed: tuple[Path, ...] = ()) -> TiersFile:
         single line.
     """
     text = read_scenario(str(path), FileAccess(allowed=allowed))
+    if "flow" not in read_toml(path, "scenario"):
+        text = replace(text, content=f"{text.content}\n{_PROBE}")
     loaded = text.load()
     content = text.parse()
     for key in content:
@@ -93,27 +100,31 @@ def _find_link(path: Path, links: Mapping[str, Mapping[str, Any]]) -> tuple[str,
 
 
 def _make_cable(path: Path, name: str, line: Mapping[str, Any], note: FitNote | None) -> Tier:
-    preset = line["preset"]
-    rates = {}
+    preset, rates = line["preset"], []
     for way in ("upstream", "downstream"):
         rate = line[way].get("rate", "unlimited")
         most = find_capacities(preset)[way]
-        rates[way] = most if rate == "unlimited" else _read_rate(path, name, way, rate)
+        if rate == "unlimited" and way == "upstream":
+            raise InputError(
+                f"{path}: link.{name}.docsis.upstream.rate: there is none; expected the rate of the"
+                ' line, such as "20 Mbit/s"'
+            )
+        rates.append(most if rate == "unlimited" else _read_rate(path, name, way, rate))
     stays, today = split_line(strip_line(line, preset))
     stays["preset"] = preset
-    return Tier(path.stem, **rates, link=stays, today=today, line=name, is_own=True, fit=note)
+    up, down = rates
+    return Tier(path.stem, up, down, stays, today, line=name, is_own=True, fit=note)
 
 
 def _make_plain(path: Path, name: str, line: Mapping[str, Any], note: FitNote | None) -> Tier:
-    rates, stays, today = {}, {}, {}
+    rates, stays, today = [], {}, {}
     for way, key in (("upstream", "up"), ("downstream", "down")):
         table = dict(line[key])
         today[way] = {"queue": table.pop("queue")}
         stays[key] = table
-        rates[way] = _find_plain_rate(path, name, key, table, note)
-    return Tier(
-        path.stem, **rates, link=stays, today=today, kind=PLAIN, line=name, is_own=True, fit=note
-    )
+        rates.append(_find_plain_rate(path, name, key, table, note))
+    up, down = rates
+    return Tier(path.stem, up, down, stays, today, kind=PLAIN, line=name, is_own=True, fit=note)
 
 
 def _find_plain_rate(

@@ -179,16 +179,15 @@ class OwnChoices:
         return [own for own in self.list_compared() if own not in self.faster or own in best]
 
     def list_useless(self) -> list[int]:
-        """List what would not help: the best of each feature, and faster tiers, that fails.
+        """List what would not help, or not enough: the best of a feature that fails, faster tiers.
 
         Where everybody is well today, it is nothing: nobody needs help.
         """
         if self.verdict is Verdict.NOTHING_NEEDED:
             return []
-        features = (Feature.ROUTER, *OF_PROVIDER)
-        best = [self._choose((own,)).setting for own in features]
-        settings = [*best, *self.faster]
-        return [own for own in settings if own and self.has(own, Feasibility.FAILS)]
+        best = [self._choose((own,)).setting for own in OF_PROVIDER]
+        settings = [own for own in (*best, *self.faster) if own]
+        return [own for own in settings if self.has(own, Feasibility.FAILS)]
 
     def list_varied(self) -> list[int]:
         """List what is run also with variations of the line: today, and what may be advised.
@@ -205,6 +204,10 @@ class OwnChoices:
         found = [self.today, best, *shares, self.asked.setting]
         return list(dict.fromkeys(own for own in found if own))
 
+    def has_gain(self, setting: int) -> bool:
+        """Say whether somebody is clearly better off with a setting than today."""
+        return bool(self.decision.list_changes(setting, self.today)[0])
+
     def compare(self, term: str, setting: int) -> Estimate | None:
         """Give the difference of a term from today, over the seeds that both have."""
         measured = self.decision.terms[term]
@@ -220,7 +223,8 @@ class OwnChoices:
     @functools.cached_property
     def varied(self) -> list[Varied]:
         """What holds with each variation that was run."""
-        kept = [own for own in (self.mine.setting, self.asked.setting) if self.has(own)]
+        advised = (self.mine.setting, self.asked.setting)
+        kept = [own for own in advised if own and self.has(own)]
         before = self.decision.standings[self.today]
         return [
             Varied(

@@ -1,4 +1,4 @@
-"""What the owner of a line is told: what to do, what to ask, what would not help, how sure it is."""
+"""What the owner of a line is told: what to do, to ask and to leave, and how sure that is."""
 
 from __future__ import annotations
 
@@ -58,6 +58,9 @@ FLAGS = {
 
 #: The flag that says that the delay may be another's.
 WIFI = "wifi-suspected"
+
+#: From this likelihood a kind of queue is sure, as in `headend.fitting.estimates`.
+SURE = 0.9
 
 #: Names of TLVs of a modem's file, by what they set.
 _TLVS = {
@@ -147,8 +150,8 @@ def _describe_verdict(choices: OwnChoices) -> str:
     if verdict is Verdict.FASTER:
         why = ""
         if choices.is_slow:
-            why = ": the rate is too low for what you do, also while nobody uploads"
-        return f"Only a faster tier helps for sure{why}."
+            why = "; the rate is too low for what you do, also while nobody uploads"
+        return f"Only a faster tier is enough, {_name_faster(choices, advised)}{why}."
     if choices.is_slow:
         return (
             "Nothing that was tried serves everybody well, not even twice the rate or a line"
@@ -223,8 +226,7 @@ def _describe_myself(choices: OwnChoices) -> Iterable[str]:
             yield f"In OpenWrt's SQM (luci-app-sqm): {settings}."
     elif setting:
         missed = describe_misses(decision, setting, is_short=True)
-        better, _ = decision.list_changes(setting, choices.today)
-        helps = "helps, but not everybody is well" if better else "does not help enough"
+        helps = "helps, but is not enough" if choices.has_gain(setting) else "does not help"
         yield (
             f"A router of your own {helps}: with {_label(choices, setting)}, {missed}."
             f" {_describe_gain(choices, setting)}"
@@ -269,21 +271,22 @@ def _describe_provider(choices: OwnChoices) -> Iterable[str]:
     if choices.verdict is Verdict.NOTHING_NEEDED:
         yield "Nothing has to be asked."
         return
-    for setting in choices.offers:
-        candidate = decision.find(setting)
+    for offer in choices.offers:
+        candidate = decision.find(offer)
         tlv = f" ({_TLVS[candidate.feature]} of the modem's file)" if tier.is_cable else ""
-        yield f"{advise(tier, candidate)}{tlv}. {_describe_gain(choices, setting)}"
-    if not choices.offers and (setting := choices.asked.setting):
+        yield f"{advise(tier, candidate)}{tlv}. {_describe_gain(choices, offer)}"
+    setting = choices.asked.setting
+    if not choices.offers and setting:
         missed = describe_misses(decision, setting, is_short=True)
         yield (
             f"No setting of the provider's serves everybody well; {_label(choices, setting)} comes"
             f" nearest: {missed}."
         )
     helping = [own for own in choices.faster if choices.has(own)]
-    for setting in helping:
+    for own in helping:
         yield (
-            f"A faster tier, which costs money: {_name_faster(choices, setting)}."
-            f" {_describe_gain(choices, setting)}"
+            f"A faster tier, which costs money: {_name_faster(choices, own)}."
+            f" {_describe_gain(choices, own)}"
         )
 
 
@@ -390,9 +393,10 @@ def _describe_useless(choices: OwnChoices) -> Iterable[str]:
         if candidate.feature is Feature.FASTER:
             name = f"a faster tier ({_name_faster(choices, setting)})"
         missed = describe_misses(decision, setting, is_short=True)
-        yield f"{capitalise(name)}: {missed}."
+        does = "helps, but is not enough" if choices.has_gain(setting) else "does not help"
+        yield f"{capitalise(name)} {does}: {missed}."
     if not settings:
-        yield "Everything that was tried helps."
+        yield "Each kind of setting that was tried can serve everybody well."
 
 
 # How sure it is.
@@ -429,9 +433,10 @@ def _describe_fit(tier: Tier) -> str:
     if not likely:
         return text
     told = f"{text} Its queue upstream is {_join_or(likely)}."
-    if tier.fit.queues["up"].get("unknown", 0.0) < UNKNOWN:
+    kind, share = likelihoods[0]
+    if kind != UNKNOWN and share >= SURE:
         return told
-    return f"{told} Its kind is not known: what was tried with each likely kind is said below."
+    return f"{told} Its kind is not sure: what is true of each likely kind is said below."
 
 
 def _describe_variations(choices: OwnChoices) -> Iterable[str]:

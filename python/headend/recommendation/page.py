@@ -105,15 +105,8 @@ def _section_owner(choices: OwnChoices) -> list[Section]:
     words, found = write_owner_text(choices), []
     for heading, sentences in words.chapters:
         parts = [text(*sentences)]
-        setting = choices.mine.setting
-        if (
-            heading == MYSELF
-            and setting
-            and choices.has(setting)
-            and not choices.has(choices.today)
-        ):
-            if router := choices.decision.find(setting).router:
-                parts += _section_router(choices.decision.tier, router, is_open=False)
+        if heading == MYSELF and (router := _find_advised_router(choices)):
+            parts += _section_router(choices.decision.tier, router, is_open=False)
         if heading == PROVIDER and words.letter:
             parts.append(
                 fold("A text to send", Section("pre", "\n".join(words.letter)), is_open=True)
@@ -124,6 +117,13 @@ def _section_owner(choices: OwnChoices) -> list[Section]:
             parts = [fold(title, table, is_open=True), *parts]
         found.append(Section("sections", parts, heading, style="chapter"))
     return found
+
+
+def _find_advised_router(choices: OwnChoices) -> Router | None:
+    """Give the router that an owner is advised to set; None where none helps or is needed."""
+    setting = choices.mine.setting
+    is_advised = setting is not None and choices.has(setting) and not choices.has(choices.today)
+    return choices.decision.find(setting).router if setting and is_advised else None
 
 
 # A tier.

@@ -36,7 +36,7 @@ from headend.recommendation.people import (
 from headend.recommendation.rates import make_tiers, shorten_rate
 from headend.recommendation.request import SEEDS, Request, list_open_uploads
 from headend.recommendation.sender import QUICK, USUAL, Sender, read_senders
-from headend.recommendation.tier import DOCSIS, LINE, PLAIN, Tier
+from headend.recommendation.tier import DOCSIS, PLAIN, Tier
 from headend.recommendation.tiers_file import TiersFile, is_tiers, read_tiers_file
 from headend.scenario.codes import find_file
 from headend.scenario.file_access import read_allowed
@@ -46,7 +46,6 @@ from headend.scenario.source import LARGEST_SCENARIO_BYTES, Overrides
 #: Other words for what may be set.
 _FEATURES: Mapping[str, Feature] = {
     **{str(own): own for own in CHOOSABLE},
-    "buffer": Feature.BUFFER_CONTROL,
     "lld": Feature.LOW_LATENCY,
     "docsis-pie": Feature.AQM,
     "sqm": Feature.ROUTER,

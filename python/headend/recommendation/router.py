@@ -103,8 +103,9 @@ def advise_router(tier: Tier, router: Router) -> str:
     """Say what to set, as an imperative sentence without its full stop."""
     up, down = (format_quantity(float(f"{own:.3g}"), "rate") for own in router.find_rates(tier))
     follows = ", from where cake-autorate lets it follow the delay" if router.has_autorate else ""
+    place = "modem" if tier.is_cable else "line"
     return (
-        f"Put a router before the {'modem' if tier.is_cable else 'line'}, with {router.queue} at {router.share} % of the line's"
+        f"Put a router before the {place}, with {router.queue} at {router.share} % of the line's"
         f" rate: {up} upstream and {down} downstream{follows}"
     )
 

@@ -21,15 +21,12 @@ from headend.text.quantity import format_quantity, parse_quantity
 #: Kinds of queue of at least this likelihood are tried; it is what a 90 % interval leaves out.
 LEAST_LIKELIHOOD = 0.1
 
-#: From this likelihood of "unknown" the kinds are tried that modems have most, whatever theirs.
-UNKNOWN = 0.5
-
 #: An end that differs by less than this share is the value itself: within a tie of two results.
 LEAST_CHANGE = 0.05
 
-#: What the kinds of queue are called in notes, and what stands for each in scenarios of a cable line
-#: and of a plain link. Low latency is no queue upstream alone, and fitted lines have it written.
-DROP_TAIL, PIE = "drop-tail", "PIE-like"
+#: What the kinds of queue are called in notes, and what stands for each in scenarios of a cable
+#: line and of a plain link. Low latency is not among them: it is more than a queue upstream.
+DROP_TAIL, PIE, UNKNOWN = "drop-tail", "PIE-like", "unknown"
 _QUEUES: Mapping[str, tuple[str, str]] = {
     PIE: ("docsis_pie", "pie"),
     "CoDel-like": ("codel", "codel"),
@@ -105,7 +102,8 @@ def _vary_queue(tier: Tier, fit: FitNote) -> Iterator[_Varied]:
     """Vary the kind of queue upstream."""
     likelihoods = fit.queues.get("up", {})
     today = _KINDS.get(name_queue(find_today(tier)[0]))
-    is_unknown = likelihoods.get("unknown", 0.0) >= UNKNOWN
+    # Then the kinds are tried that modems have most.
+    is_unknown = max(likelihoods, key=likelihoods.__getitem__, default="") == UNKNOWN
     for kind in (DROP_TAIL, *_QUEUES):
         likelihood = likelihoods.get(kind, 0.0)
         is_tried = likelihood >= LEAST_LIKELIHOOD or (is_unknown and kind in (DROP_TAIL, PIE))
