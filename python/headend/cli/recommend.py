@@ -1,4 +1,4 @@
-"""``headend recommend``: the buffer, AQM or low latency that service tiers shall have."""
+"""``headend recommend``: the buffer, AQM or low latency of service tiers; what helps a line."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ FOR_RUNS = (
 )
 
 #: What can stand in place of SOURCE.
-EXPECTED = "a file of tiers, modems' configuration files, or a results folder of headend recommend"
+EXPECTED = (
+    "a file of tiers, modems' configuration files, the scenario of a line, or a results folder of"
+    " headend recommend"
+)
 
 #: Headings of the help, and the options below them.
 HEADINGS = {
@@ -81,8 +84,8 @@ HEADINGS = {
 @argument(
     "sources",
     metavar="[SOURCE]…",
-    help="A file of tiers (TOML); modems' configuration files, a tier each; or a results folder of"
-    " an earlier recommendation.",
+    help="A file of tiers (TOML); modems' configuration files, a tier each; the scenario of your own"
+    " line; or a results folder of an earlier recommendation.",
     nargs=-1,
     shell_complete=complete_any_file,
 )
@@ -127,7 +130,7 @@ HEADINGS = {
     help="Who sends the uploads: congestion controls, each with a number of connections where it is"
     ' not one, such as "cubic, 10 bbr3". Every condition must hold with each of them. By default'
     ' "usual": "cubic, 10 cubic, bbr3, 10 bbr3". "cubic" is the quick answer, in a quarter of the'
-    " time.",
+    " time, and the default for your own line.",
     multiple=True,
     shell_complete=complete_senders,
 )
@@ -136,7 +139,7 @@ HEADINGS = {
     "may_set",
     metavar="LIST",
     help="What may be set: buffer-control, aqm, low-latency, router, or several of them with commas"
-    " between. By default all that the modems have, and no router.",
+    " between. By default all that the modems have, and no router; for your own line a router too.",
     multiple=True,
     shell_complete=complete_features,
 )
@@ -227,10 +230,14 @@ def recommend(
         headend recommend tiers.toml --traffic "call, 2 uploads" --expect "call.mos.p5 >= 4.2"
         headend recommend --router --upstream "20 Mbit/s" --downstream "100 Mbit/s"
         headend recommend modem.cm --write new.cm --secret-file secret.txt
+        headend recommend my-line.toml
         headend recommend results/recommend/10M --prefer "least page.page_load_time.p50"
 
     A file of tiers has a table for each, such as [tier.bronze] with upstream = "5 Mbit/s" and
     downstream = "50 Mbit/s", or with modem = "bronze.cm".
+
+    The scenario of your own line, as headend import writes it, is answered for its owner: what you
+    can do yourself, what you must ask your provider, what would not help, and how sure that is.
 
     Finished points are kept: run the command again, and it runs only what is missing. A results
     folder is judged again by --expect and --prefer, and its page is written again; nothing is

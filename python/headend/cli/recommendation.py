@@ -121,7 +121,7 @@ def _print_owner(choices: OwnChoices) -> None:
         if heading == PROVIDER and words.letter:
             print_sentence(console, "A text to send:")
             for line in words.letter:
-                console.print(write_line(f"  {line}"), soft_wrap=True)
+                print_sentence(console, line)
 
 
 def _describe_other_senders(request: Request) -> str:

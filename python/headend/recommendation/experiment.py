@@ -67,10 +67,14 @@ def recommend(
 ) -> Recommendation:
     """Recommend a buffer, an AQM or low latency for service tiers, or run what is missing of that.
 
+    For the scenario of a line, which is somebody's own, ``own_choices`` of the result says what
+    helps it, by who can do it.
+
     Parameters
     ----------
     sources
-        A file of tiers, or configuration files of modems, each of which is a tier.
+        A file of tiers; configuration files of modems, each of which is a tier; or the scenario of
+        a line, as ``headend import`` writes it.
     upstream, downstream
         The rates of tiers, such as ``"10 Mbit/s"``, or lists of them: as many downstream as
         upstream, one for all, or none: ten times upstream, but no more than nine tenths of what the
@@ -85,7 +89,8 @@ def recommend(
         or a city of CM-GL-Buffer, Appendix I, such as ``"boston"``.
     may_set
         What may be set: ``"buffer-control"``, ``"aqm"``, ``"low-latency"`` and ``"router"``; by
-        default all but the last.
+        default all but the last, and for the scenario of a line all of them. On a plain link
+        ``"buffer-control"`` is the buffer of the device before it.
     router
         Recommend the home's own router, as ``may_set="router"`` does.
     expect
@@ -96,7 +101,8 @@ def recommend(
     senders
         Who sends the uploads, such as ``"cubic, 10 bbr3"``: congestion controls with numbers of
         connections. Conditions must hold with each. By default ``"usual"``: CUBIC and BBR version
-        3, with one and with ten connections; ``"cubic"`` is a quicker answer, for one of them.
+        3, with one and with ten connections; ``"cubic"``, for one of them, is a quicker answer, and
+        the default for the scenario of a line.
     seeds
         How many, or which; more of them narrow the intervals.
     set

@@ -58,15 +58,19 @@ def read_own_line(path: Path, allowed: tuple[Path, ...] = ()) -> TiersFile:
         Beginning with the path: for what is no scenario, and for one of something else than a
         single line.
     """
-    text = read_scenario(str(path), FileAccess(allowed=allowed))
-    if "flow" not in read_toml(path, "scenario"):
+    text, content = (
+        read_scenario(str(path), FileAccess(allowed=allowed)),
+        read_toml(path, "scenario"),
+    )
+    _check_links(path, content.get("link"))  # before the engine asks where each flow belongs
+    if "flow" not in content:
         text = replace(text, content=f"{text.content}\n{_PROBE}")
     loaded = text.load()
-    content = text.parse()
     for key in content:
         if key not in ("link", *TABLES, *_BESIDES):
             raise text.refuse(key, f"{_EXPECTED}, without [{key}]")
-    name, kind = _find_link(path, content["link"])
+    ((name, link),) = loaded.resolved["link"].items()
+    kind = next(iter(link))
     note = read_fit_note(
         read_bytes(path, LARGEST_SCENARIO_BYTES, "scenario").decode("utf-8", "replace")
     )
@@ -85,18 +89,19 @@ def read_own_line(path: Path, allowed: tuple[Path, ...] = ()) -> TiersFile:
     )
 
 
-def _find_link(path: Path, links: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
-    """Give the name and the kind of the only link."""
-    if len(links) != 1:
+def _check_links(path: Path, links: Any) -> None:
+    """Refuse several links, one of another kind, and named modems; the engine sees to the rest."""
+    if not isinstance(links, Mapping):
+        return
+    if len(links) > 1:
         raise InputError(f"{path}: {_EXPECTED}; found the links {join_names(list(links))}")
-    ((name, link),) = links.items()
-    kind = next(iter(link))
-    if kind not in (DOCSIS, PLAIN):
-        raise InputError(f"{path}: {_EXPECTED}; found link.{name}.{kind}")
-    if modems := link[kind].get("modem"):
-        found = f"link.{name}.{kind}.modem ({', '.join(modems)})"
-        raise InputError(f"{path}: {_EXPECTED}; found {found}")
-    return name, kind
+    for name, link in links.items():
+        for kind, line in link.items() if isinstance(link, Mapping) else ():
+            if kind == "dot11b":
+                raise InputError(f"{path}: {_EXPECTED}; found link.{name}.{kind}")
+            if isinstance(line, Mapping) and (modems := line.get("modem")):
+                found = f"link.{name}.{kind}.modem ({', '.join(modems)})"
+                raise InputError(f"{path}: {_EXPECTED}; found {found}")
 
 
 def _make_cable(path: Path, name: str, line: Mapping[str, Any], note: FitNote | None) -> Tier:

@@ -205,8 +205,9 @@ class OwnChoices:
         return list(dict.fromkeys(own for own in found if own))
 
     def has_gain(self, setting: int) -> bool:
-        """Say whether somebody is clearly better off with a setting than today."""
-        return bool(self.decision.list_changes(setting, self.today)[0])
+        """Say whether a condition that is missed today holds with a setting."""
+        missed = self.decision.list_missed(self.today)
+        return any(self.decision.judge(own, setting) is Feasibility.HOLDS for own in missed)
 
     def compare(self, term: str, setting: int) -> Estimate | None:
         """Give the difference of a term from today, over the seeds that both have."""

@@ -13,7 +13,7 @@ from headend.analysis.estimate import (
 )
 from headend.analysis.grading import Grade
 from headend.analysis.ranking import Feasibility
-from headend.recommendation.candidate import Feature
+from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.owner import OwnChoices, Varied, Verdict
 from headend.recommendation.router import join_settings, list_sqm_settings
 from headend.recommendation.sentences import (
@@ -273,8 +273,8 @@ def _describe_provider(choices: OwnChoices) -> Iterable[str]:
         return
     for offer in choices.offers:
         candidate = decision.find(offer)
-        tlv = f" ({_TLVS[candidate.feature]} of the modem's file)" if tier.is_cable else ""
-        yield f"{advise(tier, candidate)}{tlv}. {_describe_gain(choices, offer)}"
+        advice = f"{advise(tier, candidate)}{_name_tlv(tier, candidate)}"
+        yield f"{advice}. {_describe_gain(choices, offer)}"
     setting = choices.asked.setting
     if not choices.offers and setting:
         missed = describe_misses(decision, setting, is_short=True)
@@ -333,12 +333,19 @@ def _ask(choices: OwnChoices, setting: int) -> str:
     """Write what is asked, and what it would give."""
     decision, tier = choices.decision, choices.decision.tier
     candidate = decision.find(setting)
-    tlv = f" ({_TLVS[candidate.feature]} of the modem's file)" if tier.is_cable else ""
     better, _ = decision.list_changes(setting, choices.today)
     values = join_names([_write_plain(choices, name, setting) for name in better])
     then = f" In the same simulation: {values}." if values else ""
     advice = advise(tier, candidate)
-    return f"{advice[0].lower()}{advice[1:]}{tlv}.{then}"
+    return f"{advice[0].lower()}{advice[1:]}{_name_tlv(tier, candidate)}.{then}"
+
+
+def _name_tlv(tier: Tier, candidate: Candidate) -> str:
+    """Say where a modem's file has a setting, as the end of a sentence; nothing on a plain link."""
+    if not tier.is_cable:
+        return ""
+    tlv = _TLVS[candidate.feature]
+    return f" ({tlv})" if not advise(tier, candidate).endswith(")") else f": {tlv}"
 
 
 def _write_plain(choices: OwnChoices, term: str, setting: int) -> str:
@@ -394,9 +401,18 @@ def _describe_useless(choices: OwnChoices) -> Iterable[str]:
             name = f"a faster tier ({_name_faster(choices, setting)})"
         missed = describe_misses(decision, setting, is_short=True)
         does = "helps, but is not enough" if choices.has_gain(setting) else "does not help"
-        yield f"{capitalise(name)} {does}: {missed}."
+        yield f"{capitalise(name)} {does}: {missed}.{_describe_more(choices, setting)}"
     if not settings:
         yield "Each kind of setting that was tried can serve everybody well."
+
+
+def _describe_more(choices: OwnChoices, setting: int) -> str:
+    """Say what there is more of although a setting is not enough: an upload's rate."""
+    objective, decision = choices.decision.criteria.objective, choices.decision
+    if objective is None or objective.text not in decision.list_changes(setting, choices.today)[0]:
+        return ""
+    before, after = (_write_plain(choices, objective.text, own) for own in (choices.today, setting))
+    return f" The {before} today becomes {after.removeprefix(name_term(objective.text)).strip()}."
 
 
 # How sure it is.
@@ -530,6 +546,16 @@ def tabulate_choices(choices: OwnChoices, settings: Sequence[int]) -> Table:
         " own, over the same seeds."
     )
     return Table(columns, tuple(rows), "", note=note, look="matrix")
+
+
+def transpose(table: Table) -> Table:
+    """Give the same table with a row for each choice, and a column for each quantity."""
+    columns = tuple(Column(row.heading.text) for row in table.rows)
+    rows = tuple(
+        Row(Cell(column.name, tag=column.note), tuple(row.cells[at] for row in table.rows))
+        for at, column in enumerate(table.columns)
+    )
+    return Table(columns, rows, "choice", note=table.note, look=table.look)
 
 
 def _name_column(choices: OwnChoices, setting: int) -> str:
