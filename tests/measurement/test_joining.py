@@ -81,7 +81,7 @@ def test_a_log_of_ping_gets_the_phases_of_the_loads_that_ran_meanwhile(ping_firs
     ]
     assert joined.started == 1000.0
     assert list(joined.delays[0].times) == list(ping.delays[0].times)
-    assert [list(one.starts)[0] for one in joined.rates] == [5.0, 20.0]
+    assert [next(iter(one.starts)) for one in joined.rates] == [5.0, 20.0]
     assert joined.senders == Senders(1, 1, "cubic")
     assert not any("is not known" in note for note in joined.notes)
 

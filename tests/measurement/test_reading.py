@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from headend.errors import InputError
-from headend.measurement.reading import read_measurement
-from headend.measurement.readers import READERS
 from headend.measurement.reader import Content
+from headend.measurement.readers import READERS
+from headend.measurement.reading import read_measurement
 from measurement.flent_files import make_file
 
 SAMPLES = Path(__file__).parent / "samples"
