@@ -38,6 +38,17 @@ _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 #: How many bytes are unpacked at a time.
 _PIECE_BYTES = 2**20
 
+#: How many packed bytes are looked at at a time.
+_PACKED_BYTES = 2**14
+
+#: The most members of a file. A file of bgzip, which has one for each 64 KiB, has fewer.
+_MOST_MEMBERS = 10_000
+
+#: The most values of JSON that are read, and the most objects and lists among them: the hour of
+#: irtt has 13 and 4 million. A value takes up to 30 times as much memory as it takes in the file.
+_MOST_VALUES = 16_000_000
+_MOST_OPENED = 5_000_000
+
 #: Byte order marks of texts that are not UTF-8. Windows PowerShell redirects programs' output so.
 _MARKED = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 
@@ -115,18 +126,24 @@ def parse_content(path: Path, data: bytes) -> tuple[Content, JsonError | None]:
 def _unpack(path: Path, data: bytes) -> bytes:
     """Unpack the members of a gzip file, up to the limit."""
     pieces: list[bytes] = []
-    size = 0
+    view = memoryview(data)
+    at = size = members = 0
     # RFC 1952: members follow one another. Zeros after the last one fill a block of a tape.
-    while data.startswith(_GZIP) or (not pieces and data):
+    while bytes(view[at : at + len(_GZIP)]) == _GZIP or not members:
+        members += 1
+        if members > _MOST_MEMBERS:
+            raise InputError(f"{path}: expected a gzip file of at most {_MOST_MEMBERS} members")
         member = zlib.decompressobj(_GZIP_WINDOW)
         while not member.eof:
+            packed = view[at : at + _PACKED_BYTES]
             try:
-                piece = member.decompress(data, _PIECE_BYTES)
+                piece = member.decompress(packed, _PIECE_BYTES)
             except zlib.error as error:
                 raise InputError(
                     f"{path}: the gzip file is damaged after {size} unpacked bytes:"
                     f" {str(error).rpartition(': ')[2]}"
                 ) from error
+            at += len(packed) - len(member.unconsumed_tail) - len(member.unused_data)
             size += len(piece)
             if size > LARGEST_CONTENT_BYTES:
                 raise InputError(
@@ -134,16 +151,15 @@ def _unpack(path: Path, data: bytes) -> bytes:
                     f" too large for a {CALLED}"
                 )
             pieces.append(piece)
-            data = member.unconsumed_tail
-            if not piece and not data and not member.eof:
+            if not piece and not packed and not member.eof:
                 raise InputError(
                     f"{path}: the gzip file is cut off: its end is missing after {size} unpacked"
                     " bytes"
                 )
-        data = member.unused_data
-    if data.strip(b"\0"):
+    rest = bytes(view[at:])
+    if rest.strip(b"\0"):
         raise InputError(
-            f"{path}: the gzip file is followed by {len(data)} bytes of something else"
+            f"{path}: the gzip file is followed by {len(rest)} bytes of something else"
         )
     return b"".join(pieces)
 
@@ -172,6 +188,9 @@ def parse_json(data: bytes) -> Any:
     ...
     headend.measurement.content.JsonError: the JSON ends too early
     """
+    opened = data.count(b"{") + data.count(b"[")
+    if opened > _MOST_OPENED or opened + data.count(b",") > _MOST_VALUES:
+        raise JsonError("more values than any measurement has")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

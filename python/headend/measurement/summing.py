@@ -68,9 +68,10 @@ def sum_flows(flows: Sequence[RateSeries], step: float) -> RateSeries:
     whole = itertools.accumulate(steps[:count])
     there = itertools.accumulate(flowing[:count])
     bins = [
-        (begin + number * step, min(begin + (number + 1) * step, end), bits + full * step)
+        (since, until, bits + full * step)
         for number, (bits, full, many) in enumerate(zip(partial, whole, there, strict=True))
-        if many
+        # A step may be less than what a float can tell of a late time.
+        if many and (since := begin + number * step) < (until := min(since + step, end))
     ]
     return RateSeries(
         first.direction,
