@@ -85,6 +85,7 @@ _PROCESSOR_S = 60
 FOREIGN = {
     "nothing": b"",
     "a newline": b"\n",
+    "separators": b"\x1c\x1d\x0b",
     "zeros": bytes(1000),
     "a picture": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\1\0\0\0\1\0\x08\x06\0\0\0",
     "a program": b"\x7fELF\x02\x01\x01" + bytes(57),

@@ -280,6 +280,8 @@ def _read_flows(
         if direction is None:
             continue
         bins = _read_raw_bins(file, raw.get(name, ())) or _read_result_bins(file, name)
+        # A step may be less than what a float can tell of a late time.
+        bins = [one for one in bins if one[0] < one[1]]
         if not bins:
             continue
         number = 1 + sum(flow.direction is direction for _, flow in found)

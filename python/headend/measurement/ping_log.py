@@ -309,14 +309,14 @@ def _place(
 def _list_lost(known: Sequence[int], times: dict[int, float], first: int, last: int) -> list[float]:
     """List when probes without an answer were sent, between those whose time is known."""
     lost: list[float] = []
-    if first < known[0]:
+    if first not in known:
         lost.append(times[first])
     for left, right in itertools.pairwise(sorted({first, *known, last})):
         gap = right - left
         if 1 < gap <= _LARGEST_GAP:
             start, end = times[left], times[right]
             lost.extend(start + (end - start) * step / gap for step in range(1, gap))
-    if last > known[-1]:
+    if last > max([first, *known]):
         lost.append(times[last])
     return lost
 

@@ -109,8 +109,10 @@ def _describe(content: Content) -> str:
     text = re.sub("\ufffd{1,3}$", "", head.decode(errors="replace"))
     if "\ufffd" in text:
         return "bytes that are no text"
-    line = text.strip().splitlines()[0]
-    return f'text that begins with "{reveal_line(shorten(line, _MOST_QUOTED))}"'
+    lines = text.strip().splitlines()
+    if not lines:
+        return "white space"
+    return f'text that begins with "{reveal_line(shorten(lines[0], _MOST_QUOTED))}"'
 
 
 def _describe_object(value: dict[str, object]) -> str:
