@@ -72,6 +72,10 @@ _PRIVATE = (
 #: does not say, s.
 _STEP_S = 0.2
 
+#: The first sample comes within this time of the test's begin, s; a file that says otherwise has a
+#: clock that was set meanwhile.
+_NEAR_S = 60.0
+
 #: A rate: "TCP upload BE2", "TCP download::12", "UDP upload"; what flent computes has another end.
 _FLOW = re.compile(r".*\b(upload|download)\b(?!.*::[a-z])", re.IGNORECASE)
 _COMPUTED = re.compile(r"\b(sum|avg|average|fairness|totals?)\s*$", re.IGNORECASE)
@@ -221,7 +225,7 @@ def _open(top: JsonObject, raw: Mapping[str, list[dict[str, Any]]]) -> _File:
     xs = []
     for number, x in enumerate(top.list("x_values")):
         at = take_number(x)
-        if at is None or abs(at) > LONGEST_S:
+        if at is None or not 0 <= at <= LONGEST_S:
             raise InputError(
                 f"{top.path}: x_values[{number}]: expected a time in s, found {describe(x)}"
             )
@@ -243,9 +247,10 @@ def _open(top: JsonObject, raw: Mapping[str, list[dict[str, Any]]]) -> _File:
         # Versions before 3 write the local time without its zone; zones differ by quarters of an
         # hour.
         stated -= round((stated - begin) / 900) * 900
-    near = stated is not None and abs(stated - begin) < 60
-    offset = stated - begin if near and stated is not None else 0.0
-    return _File(top, metadata, series, begin, offset, xs)
+    if stated is None or abs(stated - begin) > _NEAR_S:
+        stated = begin
+    begin = min(begin, stated)
+    return _File(top, metadata, series, begin, stated - begin, xs)
 
 
 def _find_start(item: Mapping[str, Any]) -> float:
