@@ -156,6 +156,8 @@ def test_irtt_in_flent_has_both_ways_and_says_what_was_lost() -> None:
     assert list(round_trips.delays) == [20.0, 30.0]
     assert round_trips.lost == pytest.approx([0.05])
     assert (list(up.delays), list(down.delays)) == ([12.0, 21.0], [8.0, 9.0])
+    assert up.lost == pytest.approx([0.05])
+    assert down.lost_count == 0
     assert any("clock" in note for note in measured.notes)
 
 

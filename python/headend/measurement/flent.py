@@ -68,8 +68,7 @@ _PRIVATE = (
     "TITLE",
 )
 
-#: flent starts transfers this long after the first probe, and steps are this long, where a file
-#: does not say, s.
+#: How long a step of results is where a file does not say, s.
 _STEP_S = 0.2
 
 #: The first sample comes within this time of the test's begin, s; a file that says otherwise has a
@@ -417,11 +416,13 @@ def _read_raw_delays(
     sent: list[tuple[float, float, Mapping[str, Any]]] = []
     numbered: list[tuple[float, float]] = []
     lost: list[float] = []
+    lost_on_the_way: dict[str, list[float]] = {}
     for item in items:
         at = float(item["t"]) - file.begin
         number = take_number(item.get("seq"))
         if item.get("lost") is True:
             lost.append(at)
+            lost_on_the_way.setdefault(str(item.get("lost_dir")), []).append(at)
             continue
         value = take_number(item.get("val"))
         if value is None:
@@ -464,10 +465,17 @@ def _read_raw_delays(
         ways = [
             (at, way) for at, _, item in sent if (way := take_number(item.get(key))) is not None
         ]
+        gone = sorted(lost_on_the_way.get(trip.value, []))
         if ways:
             series.append(
                 DelaySeries(
-                    trip, probe, [at for at, _ in ways], [way for _, way in ways], marking=marking
+                    trip,
+                    probe,
+                    [at for at, _ in ways],
+                    [way for _, way in ways],
+                    gone,
+                    len(gone),
+                    marking=marking,
                 )
             )
     return series
