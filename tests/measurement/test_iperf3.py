@@ -161,6 +161,18 @@ def test_datagrams_that_were_lost_are_told_by_the_receiver() -> None:
     assert [phase.load for phase in measured.phases] == [Load.UP]
 
 
+def test_rates_of_an_upload_are_those_of_the_server_where_it_was_asked() -> None:
+    far = make_run([make_stream(9, 0, 5e6, sender=False)])
+    far["start"]["accepted_connection"] = {"host": "192.0.2.7"}
+    run = make_run([make_stream(5, 0, rtt=80_000)], server_output_json=far)
+    measured = read(run)
+    assert list(find_sum(measured, Direction.UP).rates) == [5e6]
+    assert list(measured.delays[0].delays) == [80.0]
+    assert not any("sockets took" in note for note in measured.notes)
+    del run["server_output_json"]
+    assert any("sockets took" in note for note in read(run).notes)
+
+
 def test_received_datagrams_have_a_rate_even_where_others_were_lost() -> None:
     end = {"sum": {"lost_percent": 20, "jitter_ms": 0.4, "bits_per_second": 8e6}}
     run = make_run([make_stream(5, 0, 6.4e6, sender=False)], end=end)
@@ -264,6 +276,7 @@ def test_what_is_wrong_in_a_file_is_one_clear_error(change: dict[str, Any], erro
         ("iperf3-up.json", [Load.UP], (1, 0)),
         ("iperf3-down.json", [Load.DOWN], (0, 2)),
         ("iperf3-bidir.json", [Load.BOTH], (1, 1)),
+        ("iperf3-server-output.json", [Load.UP], (1, 0)),
         ("iperf3-udp.json", [Load.UP], (1, 0)),
         ("iperf3-udp-down.json", [Load.DOWN], (0, 1)),
     ],

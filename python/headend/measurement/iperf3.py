@@ -59,6 +59,8 @@ class _Flow:
         Of its data.
     sends
         Whether the file is of its sender.
+    arrived
+        Whether rates are of what arrived.
     starts, ends, rates
         Of its intervals, s and bit/s.
     times, delays
@@ -67,6 +69,7 @@ class _Flow:
 
     direction: Direction
     sends: bool
+    arrived: bool
     starts: list[float] = field(default_factory=list)
     ends: list[float] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
@@ -133,6 +136,7 @@ def read(content: Content) -> Measurement:
 def _read_run(run: JsonObject) -> Measurement:
     start = run.object("start")
     flows = list(_read_flows(run, start).values())
+    _take_far_rates(run, flows)
     end = run.find_object("end")
     failure = run.values.get("error")
     if not any(flow.rates for flow in flows):
@@ -151,7 +155,7 @@ def _read_run(run: JsonObject) -> Measurement:
     shown = [
         rates
         for rates, flow in zip(every, flows, strict=True)
-        if not (flow.sends and flow.direction in lossy)
+        if flow.arrived or flow.direction not in lossy
     ]
     rates: list[RateSeries] = []
     for direction in Direction:
@@ -209,7 +213,7 @@ def _read_flows(run: JsonObject, start: JsonObject) -> dict[float, _Flow]:
                 raise stream.refuse("sender", "true or false")
             direction = Direction.UP if sends is not is_server else Direction.DOWN
             key = stream.number("socket", "a number")
-            flow = flows.setdefault(key, _Flow(direction, sends))
+            flow = flows.setdefault(key, _Flow(direction, sends, not sends))
             if last <= first or (flow.ends and first + offset < flow.ends[-1] - 1e-3):
                 continue
             flow.starts.append(first + offset)
@@ -221,6 +225,30 @@ def _read_flows(run: JsonObject, start: JsonObject) -> dict[float, _Flow]:
                 flow.times.append(last + offset)
                 flow.delays.append(delay / 1e3)
     return {key: flow for key, flow in flows.items() if flow.rates}
+
+
+def _take_far_rates(run: JsonObject, flows: Sequence[_Flow]) -> None:
+    """Give flows that the client sent the rates at which the server received them.
+
+    The server's own file is in that of the client where it was asked for (``--get-server-output``).
+    Both begin with the first data.
+    """
+    if "server_output_json" not in run:
+        return
+    far_run = run.object("server_output_json")
+    if not _is_run(far_run.values):
+        return
+    far = [
+        flow
+        for flow in _read_flows(far_run, far_run.object("start")).values()
+        if flow.arrived and flow.direction is Direction.UP
+    ]
+    near = [flow for flow in flows if flow.sends and flow.direction is Direction.UP]
+    if len(far) != len(near):
+        return
+    for flow, other in zip(near, far, strict=True):
+        flow.starts, flow.ends, flow.rates = other.starts, other.ends, other.rates
+        flow.arrived = True
 
 
 def _name_flows(flows: Sequence[_Flow], marking: str) -> list[str]:
@@ -352,12 +380,12 @@ def _write_notes(
         yield "The file is of iperf3's server: down is what it sent."
     if "timemillisecs" not in start.find_object("timestamp"):
         yield "iperf3 tells to the second when it began: its load may be half a second off."
-    if any(flow.sends and flow.direction is Direction.UP for flow in flows) and not is_udp:
+    if any(not flow.arrived and flow.direction is Direction.UP for flow in flows) and not is_udp:
         yield (
             "Rates of uploads are of what the computer's sockets took, which at their begin is more"
             " than what the line carried."
         )
-    if lossy:
+    if any(not flow.arrived and flow.direction in lossy for flow in flows):
         yield "Datagrams were lost: of their sender only the mean rate of what arrived is read."
 
 
