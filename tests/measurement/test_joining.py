@@ -83,7 +83,7 @@ def test_a_log_of_ping_gets_the_phases_of_the_loads_that_ran_meanwhile(ping_firs
     assert list(joined.delays[0].times) == list(ping.delays[0].times)
     assert [next(iter(one.starts)) for one in joined.rates] == [5.0, 20.0]
     assert joined.senders == Senders(1, 1, "cubic")
-    assert not any("is not known" in note for note in joined.notes)
+    assert joined.notes == ("The line counts as idle where no file tells of a load.",)
 
 
 def test_loads_that_ran_at_the_same_time_fill_both_directions() -> None:

@@ -67,7 +67,7 @@ def join(measurements: Sequence[Measurement]) -> Measurement:
         _, end = _find_span(one)
         offset += end + _BETWEEN_S if end else 0.0
     senders, marks, medium, notes = _reconcile(measurements)
-    untimed = _has_unknown_load(groups)
+    doubts = [*_tell_of_idle_times(groups), *_tell_of_unknown_loads(groups)]
     return Measurement(
         tools=_unite(one.tools for one in measurements),
         paths=_unite(one.paths for one in measurements),
@@ -80,7 +80,7 @@ def join(measurements: Sequence[Measurement]) -> Measurement:
         senders=senders,
         marks=marks,
         medium=medium,
-        notes=_unite([*(one.notes for one in measurements), notes, untimed]),
+        notes=_unite([*(one.notes for one in measurements), notes, doubts]),
         dropped=_unite(one.dropped for one in measurements),
     )
 
@@ -254,7 +254,13 @@ def _find_median(one: Measurement, direction: Direction) -> float | None:
     return statistics.median(rates) if rates else None
 
 
-def _has_unknown_load(groups: Sequence[Sequence[Measurement]]) -> list[str]:
+def _tell_of_idle_times(groups: Sequence[Sequence[Measurement]]) -> list[str]:
+    """Say that the line counts as idle at times of which no file tells a load."""
+    together = any(len(group) > 1 and any(one.phases for one in group) for group in groups)
+    return ["The line counts as idle where no file tells of a load."] if together else []
+
+
+def _tell_of_unknown_loads(groups: Sequence[Sequence[Measurement]]) -> list[str]:
     """Say so where a log of delays has no clock that the load's file has."""
     loaded = any(one.phases for group in groups for one in group)
     alone = [
