@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +232,19 @@ def test_every_reader_has_a_sample_that_it_reads(tmp_path: Path) -> None:
         content, _ = parse_content(tmp_path / "sample", data)
         recognised.add(next(one.name for one in READERS if one.recognises(content)))
     assert recognised == known
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_nothing_private_is_in_the_record_and_what_was_dropped_is_named(
+    tmp_path: Path, name: str
+) -> None:
+    measured = judge(tmp_path / "sample", FILES[name])
+    assert measured
+    written = repr(replace(measured, paths=())).lower()
+    private = ("secret", "192.0.2.", "198.51.100.", "203.0.113.")
+    assert not [one for one in private if one in written]
+    holds_any = any(one.encode() in FILES[name].lower() for one in private)
+    assert bool(measured.dropped) == holds_any
 
 
 @pytest.mark.parametrize("name", FILES)
