@@ -160,10 +160,10 @@ def test_senders_are_one_connection_of_each_test_and_bbr_where_its_state_is_told
 
 def test_an_upload_in_the_same_file_follows_the_download() -> None:
     both = read_all(*DOWNLOAD, *UPLOAD)
-    assert both.phases == (Phase(Load.DOWN, 0, 1.0), Phase(Load.UP, 1.0, 2.0))
-    assert [next(iter(rates.starts)) for rates in both.rates] == [0, 1.0]
+    assert both.phases == (Phase(Load.DOWN, 0, 1.0), Phase(Load.UP, 2.0, 3.0))
+    assert [next(iter(rates.starts)) for rates in both.rates] == [0, 2.0]
     assert both.notes == (
-        "ndt7 does not say when the upload began; it is taken to follow the download at once",
+        "ndt7 does not say when the upload began; it is taken to begin 1 s after the download",
     )
 
 

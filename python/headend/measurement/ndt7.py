@@ -71,6 +71,10 @@ _VERSION = re.compile(r"v[0-9][\w.-]{0,40}")
 #: ends write a last one at once after the one before.
 _LEAST_STEP = 1e-3
 
+#: How long after the download an upload of unknown begin is laid, s: no sample of one may lie in
+#: the other, and so short a time is no idle line.
+_PAUSE = 1.0
+
 _US_PER_S = 1e6
 _US_PER_MS = 1e3
 
@@ -232,12 +236,13 @@ def _place(tests: dict[Direction, _Test]) -> tuple[dict[Direction, float], list[
         if abs(apart) <= _MOST_SECONDS:
             offsets[Direction.UP if apart > 0 else Direction.DOWN] = abs(apart)
             return offsets, []
-    offsets[Direction.UP] = max(
+    offsets[Direction.UP] = _PAUSE + max(
         (time for message in (*down.client, *down.server) for time in _read_times(message)),
         default=0.0,
     )
     return offsets, [
-        "ndt7 does not say when the upload began; it is taken to follow the download at once"
+        f"ndt7 does not say when the upload began; it is taken to begin {_PAUSE:g} s after the"
+        " download"
     ]
 
 
