@@ -18,11 +18,15 @@ from dataclasses import dataclass
 
 from headend.fitting.delay import Added
 from headend.fitting.estimates import Bound, Estimate
-from headend.fitting.intervals import bound_minimum, quantile
+from headend.fitting.intervals import bound_minimum, median, quantile
 from headend.fitting.samples import Delays
 
-#: The facts' ceiling: at least this share of the samples are this near to the largest.
+#: A ceiling has at least this share of the samples so near to the largest.
 NEAR, NEAR_SHARE = 0.95, 0.01
+
+#: The ceiling is at this percentile, but no lower than the middle of what is near to it. The
+#: largest sample may have waited in the other direction too.
+TOP = 0.99
 
 #: And at least so many samples, since 1 % of 50 is none.
 NEAR_COUNT = 3
@@ -45,15 +49,14 @@ FLAT_SHARE = 0.9
 #: shorter than their model says.
 MODEL_SHARE = 0.25
 
-#: One touch is enough of senders that grow until they lose, if it lasts for so many samples.
-LONG_TOUCH = 5
-
-#: Names of congestion controls that grow until they lose, and of those that go by a model.
-BY_LOSS = ("cubic", "reno", "bic", "htcp", "tahoe", "compound", "westwood")
+#: Names of congestion controls that go by a model.
 BY_MODEL = ("bbr", "vegas", "ledbat", "fast")
 
 #: Transfers slow down within this time, s, of a loss: two round trips through a queue of 0.5 s.
 DIPS_WITHIN = 1.5
+
+#: Senders that fill a queue until it is full leave it empty for less than this share of the time.
+EMPTY_SHARE = 0.25
 
 #: A queue holds this many packets of 1500 bytes at least, or this many ms, to be one.
 LEAST_PACKETS, LEAST_MS = 4, 2.0
@@ -140,14 +143,15 @@ def find_ceiling(
             level, ordered[-1], near, len(ordered), touches, lost_near, lost, is_reached, reason
         )
 
-    if level < least or quantile(settled, 0.5) < least:
+    if level < least or quantile(settled, EMPTY_SHARE) < least:
         return tell(
-            False, f"the queue was mostly empty: half of the samples are below {least:.3g} ms"
+            False,
+            f"the queue was empty for more than {EMPTY_SHARE:.0%} of the time, as one is that "
+            f"senders do not fill: so many of the samples are below {least:.3g} ms",
         )
     if near < max(NEAR_COUNT, NEAR_SHARE * len(ordered)):
         return tell(False, f"only {seen}")
     by_model = any(name in congestion.lower() for name in BY_MODEL)
-    by_loss = not by_model and any(name in congestion.lower() for name in BY_LOSS)
     if lost == 0 and flat >= FLAT_SHARE:
         return tell(
             False,
@@ -165,8 +169,6 @@ def find_ceiling(
         return tell(False, f"the senders ({congestion}) do not fill a queue until it is full")
     if touches >= 2:
         return tell(True, f"{seen}, which the delay reached {touches} times")
-    if by_loss and near >= LONG_TOUCH:
-        return tell(True, f"{seen}, and the senders ({congestion}) grow until something is lost")
     return tell(False, f"{seen}, but the delay reached that only once")
 
 
@@ -202,12 +204,16 @@ def estimate_buffer(
         low = max(0.0, level - spread - packet)
         return Estimate(level, low, level + unsure, basis, ceiling.samples, Bound.AT_LEAST)
     basis = f"{ceiling.near} of {ceiling.samples} samples at the ceiling"
+    ordered = sorted(delay for delay in added.whole.delays if delay <= level)
+    middle = median([delay for delay in ordered if delay >= NEAR * level])
+    value = max(middle, quantile(ordered, TOP))
     if added.mixed:
-        return Estimate(level, 0.0, level + unsure + packet, basis, ceiling.near, Bound.AT_MOST)
-    top = [-delay for delay in sorted(added.whole.delays, reverse=True) if delay <= level]
+        high = level + unsure + packet
+        return Estimate(value, 0.0, high, basis, ceiling.near, Bound.AT_MOST)
+    top = [-delay for delay in reversed(ordered)]
     highest = min(-bound_minimum(top, growth=1)[0], level / NEAR)
-    low = max(0.0, level - spread - packet)
-    return Estimate(level, low, highest + unsure + packet, basis, ceiling.near)
+    low = max(0.0, middle - spread - packet)
+    return Estimate(value, low, highest + unsure + packet, basis, ceiling.near)
 
 
 def _supported(ordered: list[float]) -> float:

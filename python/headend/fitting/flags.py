@@ -206,6 +206,12 @@ def find_sender_limit(
     if seen.added is None or seen.added.mixed or seen.rates is None:
         return None
     rate = seen.rates.rate.value
+    name = f"{direction.capitalize()}stream"
+    if seen.rates.rate.bound is not None:
+        return (
+            f"{name}: the senders reached {rate / 1e6:.3g} Mbit/s and were still growing as the "
+            f"{len(seen.rates.seconds)} s of load ended."
+        )
     delays = sorted(seen.added.settled.delays)
     if len(delays) < ENOUGH_SECONDS:
         return None
@@ -220,7 +226,7 @@ def find_sender_limit(
     if _waits_in_connections(measurement, direction, base):
         return None
     return (
-        f"{direction.capitalize()}stream: {rate / 1e6:.3g} Mbit/s made no queue (the 90th "
+        f"{name}: {rate / 1e6:.3g} Mbit/s made no queue (the 90th "
         f"percentile of what load adds is {high:.1f} ms) and nothing was lost: the senders or the "
         "far end may set this rate, or a queue for each flow hides theirs from the probes."
     )

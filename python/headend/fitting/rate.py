@@ -5,9 +5,11 @@ seconds of load in which the probes show a queue. Where they show none, since th
 the probes do not wait in it, it is the 75th percentile of all seconds, and the 90th where both
 directions were loaded: either may then have waited for the acknowledgements of the other.
 
-What limits it: tools count payload, and the line carries headers, acknowledgements of the other
-direction and probes besides. Receivers read what waited behind a loss all at once, so single
-seconds are too high or too low, and the median of many is neither.
+What limits it: where no queue is seen, nobody knows in how many of the seconds the line was full.
+The interval reaches from the 75th percentile to the largest mean over three seconds. Besides, tools
+count payload, and the line carries headers, acknowledgements of the other direction and probes.
+Receivers read what waited behind a loss all at once, so single seconds are too high or too low, and
+the median of many is neither.
 """
 
 from __future__ import annotations
@@ -65,6 +67,9 @@ FASTER = 1.1
 
 #: A tool that misses a value misses a bin or two, s. In a longer gap nothing was sent.
 LONGEST_GAP = 1.0
+
+#: Transfers are still growing where each third of the seconds is this much faster than that before.
+RISING = 1.05
 
 #: A burst has ended when this share of the surplus has come: later the surplus stays, but for the
 #: error of the sustained rate.
@@ -207,14 +212,23 @@ def _sustained(
     both = all(second.load is Load.BOTH for second, _ in seconds)
     queued = _have_queue(measurement, direction, phases, seconds, both)
     busy = [rate for (_, rate), waits in zip(seconds, queued, strict=True) if waits]
+    bound = None
     if len(busy) >= ENOUGH_BUSY:
-        values, share = busy, 0.5
+        values = busy
+        value = median(values)
+        low, high = draw_again(values, round(BLOCK), lambda drawn: quantile(drawn, 0.5))
         basis = f"{len(busy)} seconds of load in which packets waited"
     else:
         values, share = [rate for _, rate in seconds], AMONG_BOTH if both else ALONE
+        value = quantile(sorted(values), share)
+        low, _ = draw_again(values, round(BLOCK), lambda drawn: quantile(drawn, ALONE))
+        _, high = draw_again(values, round(BLOCK), lambda drawn: quantile(drawn, share))
+        high = max(high, _largest_mean(values))
         basis = f"the {share * 100:.0f}th percentile of {len(values)} seconds of load"
-    value = quantile(sorted(values), share)
-    low, high = draw_again(values, round(BLOCK), lambda drawn: quantile(drawn, share))
+        if is_rising(values):
+            value = max(value, _largest_mean(values))
+            basis = f"the fastest {BLOCK:.0f} of {len(values)} seconds of load, still rising"
+            bound = Bound.AT_LEAST
     probes, acknowledgements = besides
     estimate = Estimate(
         value + probes + acknowledgements,
@@ -222,8 +236,25 @@ def _sustained(
         high * MOST_HEADERS / HEADERS + probes + acknowledgements,
         basis,
         len(values),
+        bound,
     )
     return estimate, tuple(busy)
+
+
+def is_rising(seconds: Sequence[float]) -> bool:
+    """Say whether transfers were still growing as the load ended: thirds of it are ever faster."""
+    third = len(seconds) // 3
+    if third < 1:
+        return False
+    parts = (seconds[:third], seconds[third:-third], seconds[-third:])
+    first, middle, last = (sum(part) / len(part) for part in parts)
+    return middle > RISING * first and last > RISING * middle
+
+
+def _largest_mean(seconds: Sequence[float]) -> float:
+    """Give the largest mean over some seconds: what waited behind a loss hardly changes that."""
+    count = min(round(BLOCK), len(seconds))
+    return max(sum(seconds[k : k + count]) / count for k in range(len(seconds) - count + 1))
 
 
 def _have_queue(
