@@ -13,7 +13,7 @@ from headend.fitting.buffer import LEAST_MS, LEAST_PACKETS, Ceiling
 from headend.fitting.delay import Added, find_drift, find_idle, find_priority
 from headend.fitting.estimates import Estimate, Flag
 from headend.fitting.intervals import median, quantile
-from headend.fitting.rate import RateEstimates
+from headend.fitting.rate import RateEstimates, is_rising
 from headend.fitting.samples import (
     gather,
     idle_phases,
@@ -207,7 +207,7 @@ def find_sender_limit(
         return None
     rate = seen.rates.rate.value
     name = f"{direction.capitalize()}stream"
-    if seen.rates.rate.bound is not None:
+    if is_rising(seen.rates.seconds) and not seen.rates.queued:
         return (
             f"{name}: the senders reached {rate / 1e6:.3g} Mbit/s and were still growing as the "
             f"{len(seen.rates.seconds)} s of load ended."

@@ -3,7 +3,8 @@
 A link that has packets waiting sends at its rate. So the sustained rate is the median of those
 seconds of load in which the probes show a queue. Where they show none, since the queue is short or
 the probes do not wait in it, it is the 75th percentile of all seconds, and the 90th where both
-directions were loaded: either may then have waited for the acknowledgements of the other.
+directions were loaded, but not above the largest mean over three seconds. While both directions are
+loaded, either may wait for the acknowledgements of the other, so that rate is a lower bound.
 
 What limits it: where no queue is seen, nobody knows in how many of the seconds the line was full.
 The interval reaches from the 75th percentile to the largest mean over three seconds. Besides, tools
@@ -220,14 +221,16 @@ def _sustained(
         basis = f"{len(busy)} seconds of load in which packets waited"
     else:
         values, share = [rate for _, rate in seconds], AMONG_BOTH if both else ALONE
-        value = quantile(sorted(values), share)
+        most = _largest_mean(values)
+        value = min(quantile(sorted(values), share), most)
         low, _ = draw_again(values, round(BLOCK), lambda drawn: quantile(drawn, ALONE))
         _, high = draw_again(values, round(BLOCK), lambda drawn: quantile(drawn, share))
-        high = max(high, _largest_mean(values))
+        low, high = min(low, value), max(high, most)
         basis = f"the {share * 100:.0f}th percentile of {len(values)} seconds of load"
         if is_rising(values):
-            value = max(value, _largest_mean(values))
+            value = most
             basis = f"the fastest {BLOCK:.0f} of {len(values)} seconds of load, still rising"
+        if both or is_rising(values):
             bound = Bound.AT_LEAST
     probes, acknowledgements = besides
     estimate = Estimate(
