@@ -15,6 +15,7 @@ from headend.fitting.estimates import Bound, DirectionEstimates, Estimate, LineE
 from headend.fitting.flags import Evidence, find_sender_limit, raise_flags
 from headend.fitting.loss import estimate_loss, estimate_random_loss
 from headend.fitting.rate import estimate_rates, find_dips
+from headend.fitting.samples import sort_samples
 from headend.fitting.summaries import (
     buffer_of_summaries,
     loaded_of_summaries,
@@ -35,6 +36,7 @@ def estimate_line(measurement: Measurement) -> LineEstimates:
     -------
     Values with intervals for what can be told, and a flag with its reason for what cannot.
     """
+    measurement = sort_samples(measurement)
     rates = {direction: estimate_rates(measurement, direction) for direction in Direction}
     known = {direction: found.rate.value for direction, found in rates.items() if found is not None}
     base = estimate_base_delay(measurement, known)

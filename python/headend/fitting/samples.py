@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 from headend.measurement.record import (
     DelaySeries,
@@ -141,20 +141,38 @@ def gather(series: DelaySeries, phases: Iterable[Phase], load: Load) -> Delays:
         if series.load is not load:
             return Delays()
         return Delays((), tuple(series.delays), (), series.lost_count)
-    pairs = sorted(zip(series.times, series.delays, strict=True))
-    times = [time for time, _ in pairs]
-    lost = sorted(series.lost)
-    kept: list[tuple[float, float]] = []
+    if not isinstance(series, _Sorted):
+        series = _sort(series)
+    times, delays, lost = series.times, series.delays, series.lost
+    kept_times: list[float] = []
+    kept: list[float] = []
     kept_lost: list[float] = []
     for phase in phases:
-        kept += pairs[bisect_left(times, phase.start) : bisect_left(times, phase.end)]
+        own = slice(bisect_left(times, phase.start), bisect_left(times, phase.end))
+        kept_times += times[own]
+        kept += delays[own]
         kept_lost += lost[bisect_left(lost, phase.start) : bisect_left(lost, phase.end)]
-    return Delays(
-        tuple(time for time, _ in kept),
-        tuple(delay for _, delay in kept),
-        tuple(kept_lost),
-        len(kept_lost),
-    )
+    return Delays(tuple(kept_times), tuple(kept), tuple(kept_lost), len(kept_lost))
+
+
+class _Sorted(DelaySeries):
+    """A series in order of time."""
+
+
+def sort_samples(measurement: Measurement) -> Measurement:
+    """Give the measurement with its delays in order of time, so that they are found at once."""
+    return replace(measurement, delays=tuple(_sort(series) for series in measurement.delays))
+
+
+def _sort(series: DelaySeries) -> _Sorted:
+    times, delays = tuple(series.times), tuple(series.delays)
+    if times:
+        order = sorted(range(len(times)), key=times.__getitem__)
+        times = tuple(times[k] for k in order)
+        delays = tuple(delays[k] for k in order)
+    values = {each.name: getattr(series, each.name) for each in fields(series)}
+    values |= {"times": times, "delays": delays, "lost": tuple(sorted(series.lost))}
+    return _Sorted(**values)
 
 
 def _rank(series: DelaySeries) -> tuple[bool, bool, int, int]:
