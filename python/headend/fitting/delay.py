@@ -295,17 +295,25 @@ def _add(
 
 
 def _least_of(measurement: Measurement, series: DelaySeries) -> float | None:
-    """Give the least delay of a probe, where it was sent on the idle line too; or of one way."""
+    """Give the least delay of a probe that was sent on the idle line too; or of one way.
+
+    A series of its own may go to another host. Only if it was not sent on the idle line, others
+    like it stand for it.
+    """
+    phases = idle_phases(phases_of(measurement))
+    if gather(series, phases, Load.IDLE).delays and series.times:
+        return min(series.delays)
     alike = [
-        correct_drift(measurement, each)
+        each
         for each in measurement.delays
         if (each.trip, each.probe, each.marking) == (series.trip, series.probe, series.marking)
+        and len(each.delays) > 0
     ]
-    phases = idle_phases(phases_of(measurement))
+    alike = [correct_drift(measurement, each) for each in alike]
     was_idle = any(gather(each, phases, Load.IDLE).delays for each in alike)
     if not was_idle and series.trip is Trip.ROUND:
         return None
-    return min((min(each.delays) for each in alike if len(each.delays) > 0), default=None)
+    return min((min(each.delays) for each in alike), default=None)
 
 
 def _base_of_one_way(measurement: Measurement, serialisation: float) -> Estimate | None:

@@ -81,7 +81,8 @@ def raise_flags(
     """
     reasons: dict[Flag, list[str]] = {}
     for flag, reason in _find_flags(measurement, base, evidence):
-        reasons.setdefault(flag, []).append(reason)
+        if reason not in reasons.setdefault(flag, []):
+            reasons[flag].append(reason)
     return {flag: " ".join(reasons[flag]) for flag in Flag if flag in reasons}
 
 
@@ -113,10 +114,13 @@ def _flag_direction(
         yield (
             Flag.MIXED_DIRECTIONS,
             f"The {len(seen.added.whole.delays)} round trips under load were sent while both "
-            f"directions were loaded, so the {direction}stream's delay is not known apart.",
+            "directions were loaded, so what each direction adds is not known apart.",
         )
-    if seen.ceiling is not None and not seen.ceiling.is_reached:
-        yield Flag.NO_CEILING, f"{direction.capitalize()}stream: {seen.ceiling.reason}."
+    if seen.added is not None and seen.ceiling is not None and not seen.ceiling.is_reached:
+        where = (
+            "Both directions together" if seen.added.mixed else f"{direction.capitalize()}stream"
+        )
+        yield Flag.NO_CEILING, f"{where}: {seen.ceiling.reason}."
     limit = find_sender_limit(measurement, base, direction, seen)
     if limit is not None:
         yield Flag.SENDER_LIMITED, limit
@@ -203,7 +207,7 @@ def find_sender_limit(
 
     None where they did, or where it cannot be told.
     """
-    if seen.added is None or seen.added.mixed or seen.rates is None:
+    if seen.added is None or seen.rates is None:
         return None
     rate = seen.rates.rate.value
     name = f"{direction.capitalize()}stream"
@@ -267,10 +271,11 @@ def _flag_rate(direction: Direction, seen: Evidence) -> Iterator[tuple[Flag, str
 
 def _flag_few(direction: Direction, seen: Evidence) -> Iterator[tuple[Flag, str]]:
     if seen.added is not None and len(seen.added.whole.delays) < ENOUGH_LOADED:
+        where = "The loaded line" if seen.added.mixed else f"The loaded {direction}stream"
         yield (
             Flag.FEW_SAMPLES,
-            f"The loaded {direction}stream has {len(seen.added.whole.delays)} samples of delay, "
-            f"fewer than {ENOUGH_LOADED}.",
+            f"{where} has {len(seen.added.whole.delays)} samples of delay, fewer than "
+            f"{ENOUGH_LOADED}.",
         )
     if seen.rates is not None and len(seen.rates.seconds) < ENOUGH_SECONDS:
         yield (

@@ -15,7 +15,7 @@ from dataclasses import replace
 from headend.fitting.delay import Added, rank_speaking
 from headend.fitting.estimates import Bound, Estimate
 from headend.fitting.intervals import BLOCK, bound_share
-from headend.fitting.samples import TRIP_OF, Delays, gather, idle_phases, phases_of
+from headend.fitting.samples import TRIP_OF, Delays, gather, idle_phases, loading_phases, phases_of
 from headend.fitting.summaries import loss_of_summaries
 from headend.measurement.record import (
     Direction,
@@ -42,10 +42,28 @@ def estimate_loss(
     added
         The probes under load.
     """
+    found = None
     if added is not None and _counts_losses(added.series.probe):
-        found = estimate_share(added.whole, "under load")
-        return replace(found, low=0.0, bound=Bound.AT_MOST) if found and added.mixed else found
+        found = _under_load(measurement, direction, added)
+    if found is not None:
+        return found
     return loss_of_summaries(measurement, direction) or _of_retransmissions(measurement, direction)
+
+
+def _under_load(measurement: Measurement, direction: Direction, added: Added) -> Estimate | None:
+    probes, is_apart = added.whole, not added.mixed
+    if added.series.trip is not Trip.ROUND and added.series.lost_count == 0:
+        # Of one way only what arrived is known; the round trips tell what did not.
+        phases = loading_phases(phases_of(measurement), direction)
+        for series in rank_speaking(measurement, Trip.ROUND):
+            if _counts_losses(series.probe) and series.times:
+                probes = gather(series, phases, Load.BOTH)
+                is_apart = all(phase.load is not Load.BOTH for phase in phases)
+                break
+    found = estimate_share(probes, "under load")
+    if found is None or is_apart:
+        return found
+    return replace(found, low=0.0, bound=Bound.AT_MOST)
 
 
 def estimate_random_loss(measurement: Measurement, direction: Direction) -> Estimate | None:

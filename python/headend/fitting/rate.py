@@ -55,8 +55,8 @@ ACKNOWLEDGING = 52 / 3000
 #: The facts' range is from the 75th to the 90th percentile.
 ALONE, AMONG_BOTH = 0.75, 0.90
 
-#: So many seconds with a queue are enough to look at no others.
-ENOUGH_BUSY = 5
+#: So many seconds with a queue are enough to look at no others, or this share of a short load.
+ENOUGH_BUSY, BUSY_SHARE = 5, 0.5
 
 #: A queue is there when the least delay of a second is this much above the idle line's, ms, or this
 #: many packets of 1500 bytes, whichever is more.
@@ -77,7 +77,11 @@ RISING = 1.05
 REACHED = 0.97
 
 #: A burst ends in this share of its load: what follows must show the sustained rate.
-LATEST_KNEE = 0.6
+LATEST_KNEE = 0.5
+
+#: And it is more than the sustained rate brings in this time, s: what is counted where it is sent
+#: includes what fills the sockets and the queue.
+LEAST_BURST = 0.5
 
 #: A burst is looked for in bins of this length, s, or of the series' own.
 BURST_BIN = 0.2
@@ -214,7 +218,7 @@ def _sustained(
     queued = _have_queue(measurement, direction, phases, seconds, both)
     busy = [rate for (_, rate), waits in zip(seconds, queued, strict=True) if waits]
     bound = None
-    if len(busy) >= ENOUGH_BUSY:
+    if len(busy) >= ENOUGH_BUSY or len(busy) >= max(2, BUSY_SHARE * len(seconds)):
         values = busy
         value = median(values)
         low, high = draw_again(values, round(BLOCK), lambda drawn: quantile(drawn, 0.5))
@@ -359,7 +363,7 @@ def _find_knee(totals: Sequence[_Total], phase: Phase, level: float) -> _Knee | 
     elapsed = bins[last][0].end - phase.start
     length = phase.end - phase.start
     is_early = elapsed < LATEST_KNEE * length
-    is_burst = surplus[last] > (FASTER - 1) * level * max(1.0, elapsed)
+    is_burst = surplus[last] > level * max(LEAST_BURST, (FASTER - 1) * elapsed)
     return _Knee(phase, bins[last][0].end, surplus[last]) if is_early and is_burst else None
 
 
