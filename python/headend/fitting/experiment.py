@@ -16,7 +16,7 @@ from headend.fitting.observation import list_directions
 from headend.fitting.page import render_fit
 from headend.fitting.request import Request, read_request
 from headend.fitting.result import FACTORS, LineFit, open_fit_folder
-from headend.fitting.simulating import Probed, write_scenario
+from headend.fitting.simulating import SPREADS, Probed, write_scenario
 from headend.fitting.trials import Trial, limit_seeds, list_trials
 from headend.measurement.by_hand import measure_by_hand
 from headend.pages.experiment import write_experiment
@@ -168,12 +168,18 @@ def _prepare(
         ways = tuple(way.value for way in list_directions(trial.plan.load))
         selection = Probed(trial.plan.trip.value, trial.plan.interval, ways)
         rtt = find_wide_area(request.line, trial.queues)
-        content = write_scenario(request.line, trial.queues, trial.plan, trial.congestion, rtt)
-        text = read_scenario(content)
-        for seed in seeds:
+        texts = [
+            read_scenario(
+                write_scenario(
+                    request.line, trial.queues, trial.plan, trial.congestion, rtt, spread
+                )
+            )
+            for spread in SPREADS
+        ]
+        for place, seed in enumerate(seeds):
             item: Job | Failure
             try:
-                item = prepare(text, (), seed, selection, allowance)
+                item = prepare(texts[place % len(texts)], (), seed, selection, allowance)
             except InputError as error:
                 item = Failure(str(error))
             points.append(({"setting": number, **columns, "seed": seed}, item))

@@ -23,13 +23,13 @@ RESOLUTION_MS = 1.0
 
 #: The floors of the scales.
 #: - delays, as natural logarithms: 10 %, to which a buffer is estimated;
-#: - the start, twice that: how connections start together is not known;
+#: - the start, five times that: how connections start together is not known;
 #: - round trips within flows, twice that too: tools smooth them in other ways;
 #: - losses, as the root of the share: 0.03 is 0.1 % beside 0 %, and 0.4 % beside 1 %;
 #: - ranks, echoes and the spread of rates, which go from 0 to 1: 0.1.
 FLOORS = {
     "delay": 0.1,
-    "start.most": 0.2,
+    "start.most": 0.5,
     "in_flow.p50": 0.2,
     "marked.p50": 0.2,
     "marked.p90": 0.2,
@@ -64,6 +64,10 @@ MOST_DISTANCE = 25.0
 #: The squared distance at which a queue of no kind here is as likely as one that was simulated.
 #: A queue that is right is beyond it with one feature in 70 (normal distribution, 2.4 units).
 UNKNOWN_DISTANCE = 6.0
+
+#: What a parameter costs that was fitted to the very delays that are compared: a plain buffer has
+#: its depth, which no other queue has. Half the logarithm of some 50 independent delays (BIC).
+FITTED_COST = 2.0
 
 #: The share that "unknown" has at least where a tool keeps no samples: a few numbers cannot tell
 #: the shapes by which queues differ.
@@ -244,7 +248,12 @@ def _share(
 ) -> dict[str, float]:
     """Give the share of each candidate; that of unknown has no name. Kinds are equally likely."""
     alike = {kind: sum(own is kind for own in kinds.values()) for kind in set(kinds.values())}
-    logs = {name: own - math.log(alike[kinds[name]]) for name, own in likelihoods.items()}
+    logs = {
+        name: own
+        - math.log(alike[kinds[name]])
+        - (FITTED_COST if kinds[name] is QueueKind.DROP_TAIL else 0.0)
+        for name, own in likelihoods.items()
+    }
     logs[""] = unknown
     top = max(logs.values())
     weights = {name: math.exp(own - top) for name, own in logs.items()}

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 #: How long the line is idle before the load, s: the least delay is found then.
 IDLE_SECONDS = 2.0
 
-#: Within what time the flows of the load begin, s. Speed tests start them together.
-SPREAD_SECONDS = 0.2
+#: Within what time the flows of the load begin, s, from seed to seed: nobody knows how exactly a
+#: tool starts them together.
+SPREADS = (0.01, 0.2, 1.0)
 
 #: The load that is simulated is no longer, s.
 MOST_SECONDS = 30.0
@@ -127,6 +128,7 @@ def write_scenario(
     own: Plan,
     congestion: str,
     rtt: float,
+    spread: float = SPREADS[1],
 ) -> dict[str, Any]:
     """Write the scenario of a line under the load of a measurement.
 
@@ -140,6 +142,8 @@ def write_scenario(
         The congestion control of the load.
     rtt
         Round trip of the wide area, ms.
+    spread
+        Within what time the flows of the load begin, s.
     """
     where = {"host": name_host(line)} if name_host(line) else {}
     shared = {"rtt": write_ms(rtt), **where}
@@ -167,7 +171,7 @@ def write_scenario(
             "application": "bulk",
             "direction": way,
             "count": count,
-            "start": {"from": f"{IDLE_SECONDS} s", "to": f"{IDLE_SECONDS + SPREAD_SECONDS} s"},
+            "start": {"from": f"{IDLE_SECONDS} s", "to": f"{IDLE_SECONDS + spread} s"},
             "tcp": {"congestion": congestion},
             **shared,
         }
