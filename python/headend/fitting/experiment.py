@@ -176,7 +176,7 @@ def _prepare(
             )
             for spread in SPREADS
         ]
-        for place, seed in enumerate(seeds):
+        for place, seed in enumerate(trial.choose_seeds(seeds)):
             item: Job | Failure
             try:
                 item = prepare(texts[place % len(texts)], (), seed, selection, allowance)

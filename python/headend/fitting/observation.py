@@ -34,6 +34,9 @@ LEAST_SECONDS = 5.0
 #: Which probes are best: those apart from the load, of which nothing else than the line is seen.
 _PREFERRED = (Probe.UDP, Probe.ICMP, Probe.UNKNOWN, Probe.REQUEST)
 
+#: Probes whose medians are no farther apart wait in the same queue: a share, and ms.
+ALIKE, ALIKE_MS = 0.1, 1.0
+
 #: Numbers that tell the middle of delays.
 _MIDDLES = (Statistic.MEDIAN, Statistic.IQM, Statistic.MEAN)
 
@@ -190,6 +193,7 @@ def _observe(
     series, probe = min(
         plain, key=lambda pair: (_PREFERRED.index(pair[0].probe), -len(pair[1].added))
     )
+    probe = _join_alike(series, probe, plain)
     marked = next((samples for own, samples in taken if own.marking), None)
     return Observation(
         load,
@@ -202,6 +206,25 @@ def _observe(
         _join_in_flow(measurement, estimates, phase, load),
         {way: bin_rates(measurement.rates, way, phase) for way in list_directions(load)},
     )
+
+
+def _join_alike(
+    best: DelaySeries, probe: Samples, others: Sequence[tuple[DelaySeries, Samples]]
+) -> Samples:
+    """Join the probes that wait as the best one does: more probes tell more."""
+    median = statistics.median(probe.added)
+    alike = [
+        samples
+        for own, samples in others
+        if own is best
+        or (
+            own.probe in (Probe.ICMP, Probe.UDP, Probe.UNKNOWN)
+            and abs(statistics.median(samples.added) - median) <= ALIKE * median + ALIKE_MS
+        )
+    ]
+    pairs = sorted(pair for own in alike for pair in zip(own.times, own.added, strict=True))
+    lost = sorted(at for own in alike for at in own.lost)
+    return Samples([at for at, _ in pairs], [own for _, own in pairs], lost)
 
 
 def _observe_untimed(

@@ -36,7 +36,7 @@ MOST_SECONDS = 30.0
 FEWEST_SECONDS = 10.0
 
 #: Packets of the load that one simulation carries, by which the load of fast lines is shortened.
-MOST_PACKETS = 600_000
+MOST_PACKETS = 400_000
 
 #: Connections of a direction where the tool does not say: speed tests have some.
 SUPPOSED_FLOWS = 4

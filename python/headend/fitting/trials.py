@@ -17,6 +17,9 @@ from headend.measurement.record import Direction, Load, Measurement, Trip
 #: computer sends. The other direction is sent by a server, of which it knows nothing.
 _OWN, _SERVERS = 1.0, 0.8
 
+#: A load that is less likely is run with the fewest seeds.
+LIKELY = 0.3
+
 #: The most packets that all points together carry; fewer seeds are run beyond it. The engine
 #: carries about two million a second on a core.
 _MOST_PACKETS = 120_000_000
@@ -33,6 +36,10 @@ class Trial:
     queues: Mapping[Direction, Candidate]
     congestion: str
     prior: float
+
+    def choose_seeds(self, seeds: Sequence[int]) -> Sequence[int]:
+        """Choose the seeds that it runs with: an unlikely load needs no more than the fewest."""
+        return seeds if self.prior >= LIKELY else seeds[:_FEWEST_SEEDS]
 
     @property
     def row(self) -> Row:
