@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,9 @@ DURATION = 2 * (IDLE + LOADED + EMPTYING)
 
 #: When each direction is loaded, s.
 SPANS = {own: (start + IDLE, start + IDLE + LOADED) for own, start in PARTS.items()}
+
+#: When the runs begin, s since 1970: tools write the time of the day.
+EPOCH = 1_700_000_000
 
 #: The bins of what arrives: those of crusader, 20 ms.
 BIN = 0.02
@@ -304,8 +307,9 @@ class LineTest:
 
     @cached_property
     def measurement(self) -> Measurement:
-        """What its probes and transfers recorded."""
-        return record_run(self.result)
+        """What its probes and transfers recorded; it began at any part of a second."""
+        part = random.Random(self.line.number).random()
+        return replace(record_run(self.result), started=EPOCH + round(part, 6))
 
 
 def run_test(line: Line, probing: Probing) -> LineTest:

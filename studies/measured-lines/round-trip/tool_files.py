@@ -30,16 +30,13 @@ from headend.measurement.record import (
     RateSeries,
 )
 
+from .one_way import Probes
+
 if TYPE_CHECKING:
     import polars as pl
 
-    from .one_way import Probes
-
 #: From and to, s, by direction.
 Spans = Mapping[Direction, tuple[float, float]]
-
-#: When the runs began, s since 1970: tools write the time of the day.
-EPOCH = 1_700_000_000
 
 #: Web tests leave the beginning of the load out of their rate: this share of it, a choice of ours.
 RAMP = 0.25
@@ -109,7 +106,7 @@ def write_flent_files(
     """Write flent's data files: of a download, and of an upload."""
     files = {}
     for direction, (start, end) in parts.items():
-        part = cut(replace(measurement, started=float(EPOCH)), start, end)
+        part = cut(measurement, start, end)
         own = tuple(one for one in part.rates if one.direction is direction)
         flows = {one.flow for one in own if one.flow}
         delays = tuple(one for one in part.delays if not one.flow or one.flow in flows)
@@ -190,22 +187,37 @@ def _accumulate(series: RateSeries, start: float, end: float) -> Iterator[dict[s
             yield {"time": _last(finish), "bytes": round(total)}
 
 
-def write_irtt(probes: Probes, octet: int = 0, name: str = "line") -> dict[str, bytes]:
-    """Write irtt's file of a run of probes whose octet of type of service is given."""
+def write_irtt(
+    probes: Probes, started: float, octet: int = 0, name: str = "line"
+) -> dict[str, bytes]:
+    """Write irtt's file of a run of probes.
+
+    Parameters
+    ----------
+    probes
+        Each of them.
+    started
+        When the run began, s since 1970.
+    octet
+        Their type of service.
+    name
+        Of the file.
+    """
+    begin = round(started * 1e6) * 1000
     trips = []
     rows = zip(probes.sent.tolist(), probes.up.tolist(), probes.down.tolist(), strict=True)
     before: float | None = None
     for number, (sent, up, down) in enumerate(rows):
         at = round(sent * 1e9)
-        client = {"send": _stamp(at)}
+        client = {"send": _stamp(begin, at)}
         trip: dict[str, Any] = {"seqno": number, "lost": "false", "timestamps": {"client": client}}
         if math.isnan(up + down):
             trip |= {"lost": "true_up" if math.isnan(up) else "true_down", "delay": {}, "ipdv": {}}
             before = None
         else:
             there, back = round(up * 1e6), round(down * 1e6)
-            server = _stamp(at + there)
-            client["receive"] = _stamp(at + there + back)
+            server = _stamp(begin, at + there)
+            client["receive"] = _stamp(begin, at + there + back)
             trip["timestamps"]["server"] = {"receive": server, "send": server}
             trip["delay"] = {"receive": back, "rtt": there + back, "send": there}
             trip["ipdv"] = {} if before is None else {"rtt": there + back - round(before * 1e6)}
@@ -239,8 +251,8 @@ def write_irtt(probes: Probes, octet: int = 0, name: str = "line") -> dict[str, 
     return {f"{name}.irtt.json": json.dumps(content).encode()}
 
 
-def _stamp(at: int) -> dict[str, int]:
-    return {"wall": EPOCH * 10**9 + at, "monotonic": at}
+def _stamp(begin: int, at: int) -> dict[str, int]:
+    return {"wall": begin + at, "monotonic": at}
 
 
 def write_ping(measurement: Measurement) -> dict[str, bytes]:
@@ -253,7 +265,7 @@ def write_ping(measurement: Measurement) -> dict[str, bytes]:
     answers = []
     for number, (time, delay) in enumerate(sent, start=1):
         if delay >= 0:
-            came = EPOCH + time + delay / 1e3
+            came = (measurement.started or 0.0) + time + delay / 1e3
             text = f"64 bytes from 192.0.2.2: icmp_seq={number} ttl=64 time={_write_ms(delay)} ms"
             answers.append((came, f"[{came:.6f}] {text}"))
     lines += [text for _, text in sorted(answers)]
@@ -339,7 +351,7 @@ def _make_iperf3(
             ],
             "version": "iperf 3.12",
             "system_info": "Linux",
-            "timestamp": {"time": "", "timesecs": round(EPOCH + start)},
+            "timestamp": {"time": "", "timesecs": math.floor((measurement.started or 0.0) + start)},
             "test_start": {
                 "protocol": "TCP",
                 "num_streams": len(flows),
