@@ -145,7 +145,7 @@ fn scale(value: &mut Value, factor: f64, is_time: bool) {
     }
 }
 
-const TRACES: [&str; 9] = [
+const TRACES: [&str; 14] = [
     "1\n2\n5\n",
     "0\n0\n0\n10\n",
     "1\r\n\r\n 3 \r\n",
@@ -155,6 +155,11 @@ const TRACES: [&str; 9] = [
     "1 2 3\n",
     "root:x:0:0:root:/root:/bin/sh\n\u{1b}[31mred\u{7f}\n",
     "5\n4\n",
+    "time_s,rate_mbps\n0,10\n0.5,0\n1,2.5\n",
+    "\u{feff}# a line\r\ntime_s, rate_bps, delay_ms, loss\r\n5,1e6,20,0\r\n5.5,3e6,8,0.02\r\n",
+    "time_s,delay_ms\n0,12\n0.01,-0\n0.02,6e4\n",
+    "loss,time_s\n1,0\n0,1e-9\n",
+    "time_s,rate_mbps,loss\n1,NaN,1e400\n0,,2\n",
 ];
 
 /// The scenario that is captured.

@@ -461,7 +461,7 @@ fn check_recording(found: &Recording, content: &[u8]) {
     }
 }
 
-const TRACED: [&str; 2] = [
+const TRACED: [&str; 4] = [
     "
 duration = \"2 s\"
 [link.wire.point_to_point]
@@ -480,6 +480,24 @@ downstream.capacity.trace = \"file\"
 [flow.download]
 application = \"bulk\"
 direction = \"down\"
+",
+    "
+duration = \"2 s\"
+[link.wire.point_to_point]
+up.rate.trace = \"file\"
+up.delay.trace = \"file\"
+up.loss.trace = \"file\"
+down.rate = \"10 Mbit/s\"
+[flow.upload]
+application = \"bulk\"
+",
+    "
+duration = \"2 s\"
+[link.wire.point_to_point]
+up.rate = \"10 Mbit/s\"
+up.delay = { trace = \"file\", interval = \"3 ms\" }
+[flow.upload]
+application = \"bulk\"
 ",
 ];
 

@@ -245,9 +245,9 @@ impl<'a> Context<'a> {
         is_marked
     }
 
-    /// A packet is lost in the wide area. The loss is counted for no queue, even if a queue has
-    /// just given the packet up.
-    fn lose_on_path(&mut self, packet: Packet) {
+    /// A packet is lost on the way: in the wide area, or by a link that has sent it. The loss is
+    /// counted for no queue, even if a queue has just given the packet up.
+    pub(crate) fn lose_on_path(&mut self, packet: Packet) {
         let queue = self.queue.take();
         self.discard(packet, DropReason::Corrupted);
         self.queue = queue;

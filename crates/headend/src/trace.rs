@@ -18,7 +18,7 @@ pub enum DropReason {
     AckThinned,
     /// The queue's control law dropped it early, before the queue was full.
     Congested,
-    /// It was corrupted in the wide-area network.
+    /// It was corrupted in the wide-area network, or on a plain link that loses packets.
     Corrupted,
     /// A classifier forbids it.
     Filtered,

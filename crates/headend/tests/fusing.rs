@@ -77,6 +77,35 @@ fn framing_shapers_and_policers_give_the_same_tables_with_and_without_departure_
     );
 }
 
+#[test]
+fn recorded_lines_give_the_same_tables_with_and_without_departure_events() {
+    assert_equal(
+        "duration = '5 s'
+        warmup = '700 ms'
+        results.interval = '90 ms'
+        [link.line.point_to_point]
+        up.rate = { steps = [['0 s', '8 Mbit/s'], ['900 ms', '0 bit/s']], period = '1 s' }
+        up.delay = { steps = [['0 s', '30 ms'], ['200 ms', '5 ms']], period = '400 ms' }
+        up.loss = { steps = [['0 s', 0], ['300 ms', '2 %']], period = '500 ms' }
+        up.queue.codel.limit = '60 packets'
+        down.rate = '20 Mbit/s'
+        down.delay = { steps = [['0 s', '10 ms'], ['1 s', '0 s']] }
+        down.loss = '0.1 %'
+        [flow.upload]
+        application = 'bulk'
+        count = 2
+        rtt = '20 ms'
+        [flow.download]
+        application = 'bulk'
+        direction = 'down'
+        rtt = '20 ms'
+        [flow.page]
+        application = 'web'
+        rtt = '20 ms'
+        ",
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 

@@ -1,8 +1,8 @@
 //! A direction that needs no event for its transmissions: each departure is computed when the
 //! packet arrives.
 //!
-//! Two conditions make this possible: the limit of the queue alone decides which packets are
-//! dropped, and the rate never changes. Then a packet is sent when the packet before it has left,
+//! Three conditions make this possible: the limit of the queue alone decides which packets are
+//! dropped, the link loses none, and neither rate nor delay ever changes. Then a packet is sent when the packet before it has left,
 //! or at once (Lindley's recursion).
 //!
 //! The packet goes directly to the delay line after the link, with its time of arrival there. This
@@ -33,6 +33,8 @@ pub(super) struct Fused {
     queue: QueueId,
     limit: BacklogLimit,
     framing: Framing,
+    /// Propagation delay.
+    delay: Duration,
     /// Packets not sent yet, as of the last call of `catch_up`.
     waiting: VecDeque<Waiting>,
     bytes: u64,
@@ -51,7 +53,13 @@ struct Waiting {
 
 impl Fused {
     /// An empty queue, recorded as `queue`.
-    pub(super) fn new(queue: QueueId, limit: BacklogLimit, framing: Framing, mtu: u16) -> Self {
+    pub(super) fn new(
+        queue: QueueId,
+        limit: BacklogLimit,
+        framing: Framing,
+        mtu: u16,
+        delay: Duration,
+    ) -> Self {
         let room = match limit {
             BacklogLimit::Bytes(bytes) => bytes / framing.size_on_wire(mtu),
             BacklogLimit::Packets(packets) => packets,
@@ -61,6 +69,7 @@ impl Fused {
             queue,
             limit,
             framing,
+            delay,
             waiting: VecDeque::with_capacity(room.min(ROOM) as usize),
             bytes: 0,
             sent: 0,
@@ -68,12 +77,11 @@ impl Fused {
         }
     }
 
-    /// A packet arrives. It reaches the far end `delay` after its last bit has left.
+    /// A packet arrives. It reaches the far end one delay after its last bit has left.
     pub(super) fn arrive(
         &mut self,
         packet: Packet,
         transmitter: &mut Transmitter,
-        delay: Duration,
         cx: &mut Context<'_>,
     ) {
         cx.enter_queue(self.queue);
@@ -96,7 +104,7 @@ impl Fused {
         } else {
             self.waiting.push_back(waiting);
         }
-        cx.forward(packet, self.free_at + delay);
+        cx.forward(packet, self.free_at + self.delay);
     }
 
     /// When the last bit of the packet that is being sent leaves, as of the last call of

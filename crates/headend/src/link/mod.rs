@@ -4,17 +4,21 @@
 pub mod docsis;
 pub mod dot11b;
 mod fused;
+mod losses;
 mod point_to_point;
 mod policer;
 mod rate;
 pub mod token_bucket;
+mod varying;
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
 
+pub use losses::Losses;
 pub use point_to_point::{DirectionSetup, PointToPoint};
 pub use policer::Policer;
 pub use rate::{RateSchedule, Transmitter};
+pub use varying::Varying;
 
 use crate::context::Context;
 use crate::flow::Port;

@@ -19,11 +19,15 @@
 //! If each departure can be computed on arrival, no departure needs an event: see
 //! [fused](super::fused).
 //!
-//! The delay line of the next hop carries the packet to the far end.
+//! A packet that the link loses has been sent: it took its time on the line, and never arrives.
+//!
+//! The delay line of the next hop carries the packet to the far end. Where the delay varies, a packet
+//! has the delay of the moment at which its last bit leaves. A packet never overtakes: while the
+//! delay falls, it arrives with the one before it.
 
 use super::fused::Fused;
 use super::token_bucket::TokenBuckets;
-use super::{Link, Policer, Transmitter, Visitor};
+use super::{Link, Losses, Policer, Transmitter, Varying, Visitor};
 use crate::context::Context;
 use crate::flow::Port;
 use crate::metrics::Recorder;
@@ -49,7 +53,9 @@ pub struct DirectionSetup {
     /// The rate at which packets are sent.
     pub transmitter: Transmitter,
     /// Propagation delay.
-    pub delay: Duration,
+    pub delay: Varying<Duration>,
+    /// Which packets are lost behind the queue.
+    pub losses: Option<Losses>,
     /// Which bytes the rates, the queue and the bursts count.
     pub framing: Framing,
     /// The largest packet, in bytes.
@@ -70,6 +76,8 @@ struct Direction {
     begins_at: Instant,
     /// When its last bit leaves.
     busy_until: Instant,
+    /// When the latest packet arrives at the far end.
+    arrives_at: Instant,
     /// Bytes of all packets that have left the queue, unless the direction is fused.
     sent: u64,
     /// How long a departure may be postponed after the end of the transmission before it.
@@ -112,7 +120,15 @@ impl DirectionSetup {
 impl Direction {
     fn new(setup: DirectionSetup) -> Self {
         let is_steady = setup.transmitter.is_constant() && setup.shaper.is_none();
+        let constant_delay = match setup.delay {
+            Varying::Constant(delay) if setup.losses.is_none() => Some(delay),
+            _ => None,
+        };
         let limit = (setup.queue.limit_alone()).filter(|_| is_steady);
+        let fused = limit.zip(constant_delay).map(|(limit, delay)| {
+            let framing = setup.framing;
+            Fused::new(setup.queue.id(), limit, framing, setup.mtu, delay)
+        });
         Self {
             line: LineView {
                 rate: setup.rate(Instant::ZERO),
@@ -122,11 +138,12 @@ impl Direction {
                 grants: None,
                 coupling: None,
             },
-            fused: limit.map(|limit| Fused::new(setup.queue.id(), limit, setup.framing, setup.mtu)),
+            fused,
             varies: !setup.transmitter.is_constant(),
             setup,
             begins_at: Instant::ZERO,
             busy_until: Instant::ZERO,
+            arrives_at: Instant::ZERO,
             sent: 0,
             slack: Duration::ZERO,
             is_awaited: false,
@@ -143,7 +160,7 @@ impl Direction {
             return cx.discard(packet, DropReason::Policed);
         }
         if let Some(fused) = &mut self.fused {
-            return fused.arrive(packet, &mut setup.transmitter, setup.delay, cx);
+            return fused.arrive(packet, &mut setup.transmitter, cx);
         }
         self.send_due(cx);
         self.update_rate(cx.now);
@@ -195,8 +212,15 @@ impl Direction {
             self.stuck = Some(packet);
             return true;
         }
+        let losses = self.setup.losses.as_mut();
+        if losses.is_some_and(|losses| losses.takes(self.busy_until)) {
+            cx.lose_on_path(packet);
+            return true;
+        }
         // Nothing can happen to the packet before its last bit reaches the far end.
-        cx.forward(packet, self.busy_until + self.setup.delay);
+        let delay = self.setup.delay.at(self.busy_until);
+        self.arrives_at = self.arrives_at.max(self.busy_until + delay);
+        cx.forward(packet, self.arrives_at);
         true
     }
 
@@ -326,7 +350,8 @@ impl Link for PointToPoint {
         // A queue discipline that also changes with time alone must see departures and its own
         // updates in order.
         if !direction.setup.queue.is_periodic() {
-            direction.slack = direction.setup.delay + span;
+            let shortest = direction.setup.delay.values().min();
+            direction.slack = shortest.unwrap_or_default() + span;
         }
     }
 

@@ -1,5 +1,6 @@
 //! The rate of a link over time: constant, by a schedule, or by recorded delivery opportunities.
 
+use super::varying::step;
 use crate::metrics::utilisation::LimitUse;
 use crate::time::{Duration, Instant};
 use crate::units::Rate;
@@ -33,7 +34,7 @@ impl RateSchedule {
     pub fn at(&self, at: Instant) -> Rate {
         match self {
             Self::Constant(rate) => *rate,
-            Self::Steps { steps, period } => steps[Self::step(steps, *period, at).0].1,
+            Self::Steps { steps, period } => steps[step(steps, *period, at).0].1,
             Self::Opportunities { times } => {
                 let period = times.last().map_or(1, |last| last.as_nanos().max(1));
                 Rate(
@@ -99,25 +100,6 @@ impl RateSchedule {
             }
             _ => self.bits_until(at, Rate(u64::MAX)),
         }
-    }
-
-    /// Index of the step in force, and the start of the next step.
-    fn step(
-        steps: &[(Duration, Rate)],
-        period: Option<Duration>,
-        at: Instant,
-    ) -> (usize, Option<Instant>) {
-        let base = period.map_or(0, |period| {
-            at.as_nanos() / period.as_nanos() * period.as_nanos()
-        });
-        let phase = Duration::from_nanos(at.as_nanos() - base);
-        let index = steps.partition_point(|(start, _)| *start <= phase).max(1) - 1;
-        let next = match (steps.get(index + 1), period) {
-            (Some((start, _)), _) => Some(Instant::from_nanos(base) + *start),
-            (None, Some(period)) => Some(Instant::from_nanos(base) + period),
-            (None, None) => None,
-        };
-        (index, next)
     }
 }
 
@@ -254,7 +236,7 @@ impl Transmitter {
                 let mut now = start;
                 let mut bits_ns = u128::from(bytes) * 8_000_000_000;
                 loop {
-                    let (index, next) = RateSchedule::step(steps, *period, now);
+                    let (index, next) = step(steps, *period, now);
                     let rate = u128::from(steps[index].1.0);
                     let room =
                         next.map_or(u128::MAX, |next| rate * u128::from((next - now).as_nanos()));

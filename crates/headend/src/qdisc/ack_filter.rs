@@ -202,7 +202,7 @@ mod tests {
 
     use super::*;
     use crate::flow::{FlowId, Port};
-    use crate::link::{DirectionSetup, PointToPoint, RateSchedule, Transmitter};
+    use crate::link::{DirectionSetup, PointToPoint, RateSchedule, Transmitter, Varying};
     use crate::packet::sack::SackBlocks;
     use crate::qdisc::{Queue, QueueConfig};
     use crate::queue::Framing;
@@ -451,7 +451,8 @@ rtt = "20 ms"
                 shaper: None,
                 queue: Queue::new(QueueId(u32::from(port)), discipline, token),
                 transmitter: Transmitter::new(RateSchedule::Constant(Rate(rate))),
-                delay: Duration::ZERO,
+                delay: Varying::Constant(Duration::ZERO),
+                losses: None,
                 framing: Framing::IP,
                 mtu: 1500,
             }

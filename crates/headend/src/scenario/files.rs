@@ -40,6 +40,16 @@ impl FileKind {
     }
 }
 
+/// The text of the file that the key at `path` names.
+pub(super) fn find_text<'a>(
+    path: &str,
+    name: &str,
+    files: &'a BTreeMap<String, Vec<u8>>,
+) -> Result<&'a str, ScenarioError> {
+    let text = std::str::from_utf8(find_file(path, name, files)?);
+    text.map_err(|_| ScenarioError::invalid(path, format!("the file \"{name}\" is no text")))
+}
+
 /// The file that the key at `path` names.
 pub(super) fn find_file<'a>(
     path: &str,

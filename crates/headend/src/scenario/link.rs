@@ -14,8 +14,8 @@ use super::cell::{self, CellPlan, CellTables, Dot11b};
 use super::error::ScenarioError;
 use super::medium::Medium;
 use super::plain::{self, PlainPlan, PlainTables, PointToPoint};
-use super::rate::VaryingRate;
 use super::tables::Tables;
+use super::traced::Traced;
 use crate::named::Named;
 use crate::time::Duration;
 
@@ -73,12 +73,12 @@ impl LinkConfig {
         }
     }
 
-    /// Every rate of it that varies, with its key.
-    fn varying_rates(&mut self) -> Vec<(&'static str, &mut VaryingRate)> {
+    /// Everything of it that varies, with its key.
+    fn varying(&mut self) -> Vec<(&'static str, Traced<'_>)> {
         match self {
-            Self::Docsis(line) => line.varying_rates(),
+            Self::Docsis(line) => line.varying(),
             Self::Dot11b(_) => Vec::new(),
-            Self::PointToPoint(link) => link.varying_rates(),
+            Self::PointToPoint(link) => link.varying(),
         }
     }
 }
@@ -165,13 +165,13 @@ pub(super) fn queue_names(links: &[LinkPlan]) -> Vec<String> {
     queues.map(|queue| queue.name).collect()
 }
 
-/// Every rate that varies, with its path.
-pub(super) fn varying_rates(links: &mut Links) -> Vec<(String, &mut VaryingRate)> {
+/// Everything that varies, with its path.
+pub(super) fn varying(links: &mut Links) -> Vec<(String, Traced<'_>)> {
     let mut found = Vec::new();
     for (name, Named(config)) in links {
         let path = format!("link.{name}.{}", config.name());
-        let rates = config.varying_rates().into_iter();
-        found.extend(rates.map(|(key, rate)| (format!("{path}.{key}"), rate)));
+        let all = config.varying().into_iter();
+        found.extend(all.map(|(key, traced)| (format!("{path}.{key}"), traced)));
     }
     found
 }

@@ -76,9 +76,14 @@ pub(super) trait Medium {
         None
     }
 
-    /// Its propagation delay on the way up (0) or down (1), where that is given.
+    /// Its shortest propagation delay on the way up (0) or down (1), where that is given.
     fn delay(&self, _direction: usize) -> Duration {
         Duration::ZERO
+    }
+
+    /// Its longest one.
+    fn longest_delay(&self, direction: usize) -> Duration {
+        self.delay(direction)
     }
 
     /// How long its network side takes to forward a packet.

@@ -17,7 +17,6 @@ use super::flow::{self, GroupPlan, PeerPlan};
 use super::host::{Host, HostPlan};
 use super::link::{self, LinkPlan, queue_names};
 use super::names::{check_name, unknown};
-use super::rate::embed_trace;
 use super::raw::{FORMAT, Raw};
 use super::router;
 use super::times::{LONGEST_RUN, SHORTEST_RUN};
@@ -149,8 +148,8 @@ impl Scenario {
 
 /// Puts the contents of files in place of their names, so that the scenario needs no file.
 fn embed_files(raw: &mut Raw, files: &BTreeMap<String, Vec<u8>>) -> Result<(), ScenarioError> {
-    for (path, rate) in link::varying_rates(&mut raw.link) {
-        embed_trace(&path, rate, files)?;
+    for (path, traced) in link::varying(&mut raw.link) {
+        traced.embed(&path, files)?;
     }
     flow::embed_captures(&mut raw.flow, files)
 }
@@ -170,9 +169,9 @@ pub fn required_files(
         let raw = document.to_raw()?;
         Ok((document, raw))
     })?;
-    let mut named: Vec<(String, String)> = link::varying_rates(&mut raw.link)
+    let mut named: Vec<(String, String)> = link::varying(&mut raw.link)
         .into_iter()
-        .filter_map(|(path, rate)| Some((format!("{path}.trace"), rate.trace.clone()?)))
+        .filter_map(|(path, traced)| Some((format!("{path}.trace"), traced.trace()?.clone())))
         .collect();
     named.extend(
         flow::replays(&mut raw.flow).filter_map(|(path, replay)| {

@@ -1,19 +1,21 @@
-//! Rates of links: constant, in steps, or by the delivery opportunities of a recorded trace.
+//! Rates of links: constant, in steps, as they were recorded, or by the delivery opportunities of a
+//! trace.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::error::{Problem, ScenarioError};
-use super::files::find_file;
+use super::error::ScenarioError;
+use super::files::find_text;
+use super::recorded::{DELAY, LONGEST_TRACE, LOSS, RATE, Recorded, Source, Steps, is_table};
+use super::steps::check_steps;
 use crate::link::RateSchedule;
 use crate::named::OrTable;
-use crate::text::quote;
 use crate::time::Duration;
 use crate::units::Rate;
 
-/// A rate that varies with time: steps, or the delivery opportunities of a recorded trace.
+/// A rate that varies with time: steps, a recorded line, or the delivery opportunities of a trace.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct VaryingRate {
@@ -21,14 +23,18 @@ pub struct VaryingRate {
     /// is at `"0 s"`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<(Duration, Rate)>,
-    /// The steps repeat after this time. Default: the last step stays.
+    /// The steps repeat after this time. Default: of a recorded line, its length; otherwise the last
+    /// step stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Duration>,
-    /// A file in Mahimahi's format, relative to the scenario: a line for each millisecond at which
-    /// 1504 bytes may leave. Repeats at its end.
+    /// A file, relative to the scenario. In Mahimahi's format: a line for each millisecond at which
+    /// 1504 bytes may leave. Or a recorded line (CSV): a header with `time_s`, `rate_mbps` or
+    /// `rate_bps`, and perhaps `delay_ms` and `loss`, which the keys of these names take; from each
+    /// row's time on, that rate, and at rate 0 packets wait. Repeats at its end; the last row lasts
+    /// as long as the one before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
-    /// The same, written here: whole milliseconds in rising order, the last of which is the length
+    /// A trace in Mahimahi's format, written here: whole milliseconds in rising order, the last of which is the length
     /// of the pattern.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub opportunities: Vec<u64>,
@@ -38,8 +44,6 @@ pub struct VaryingRate {
 const FASTEST: Rate = Rate(10_000_000_000_000);
 
 const MOST_OPPORTUNITIES: usize = 10_000_000;
-
-const LONGEST_TRACE: Duration = Duration::from_secs(10 * 24 * 3600);
 
 pub(super) fn check_rate(path: &str, rate: Rate) -> Result<(), ScenarioError> {
     if rate <= FASTEST {
@@ -82,23 +86,8 @@ fn plan_steps(
     steps: &[(Duration, Rate)],
     period: Option<Duration>,
 ) -> Result<RateSchedule, ScenarioError> {
-    for (index, (start, rate)) in steps.iter().enumerate() {
-        let path = format!("{path}.steps[{index}]");
-        check_rate(&path, *rate)?;
-        if index == 0 && !start.is_zero() {
-            let why = format!("the first step is at \"0 s\", not {start}");
-            return Err(ScenarioError::invalid(path, why));
-        }
-        if index > 0 && *start <= steps[index - 1].0 {
-            let why = format!("steps are in order of time: {start} does not come later");
-            return Err(ScenarioError::invalid(path, why));
-        }
-    }
-    let (last, final_rate) = steps[steps.len() - 1];
-    if let Some(period) = period.filter(|period| *period <= last) {
-        let why = format!("a pattern of {period} ends before its last step at {last}");
-        return Err(ScenarioError::invalid(format!("{path}.period"), why));
-    }
+    check_steps(path, steps, period, |path, rate| check_rate(path, *rate))?;
+    let (_, final_rate) = steps[steps.len() - 1];
     let ends_dead = period.is_none() && final_rate.0 == 0;
     if ends_dead || steps.iter().all(|(_, rate)| rate.0 == 0) {
         let why = "a link whose rate stays at 0 carries nothing";
@@ -135,11 +124,13 @@ fn plan_opportunities(path: &str, varying: &VaryingRate) -> Result<RateSchedule,
     Ok(RateSchedule::Opportunities { times })
 }
 
-/// Puts the contents of a trace file in place of its name, so that the scenario needs no file.
+/// Puts the contents of a trace file in place of its name, so that the scenario needs no file. Where
+/// the file has another column than the rate, `take` may say why that is wrong.
 pub(super) fn embed_trace(
     path: &str,
     rate: &mut VaryingRate,
     files: &BTreeMap<String, Vec<u8>>,
+    take: impl Fn(&'static str) -> Result<(), String>,
 ) -> Result<(), ScenarioError> {
     let Some(name) = rate.trace.take() else {
         return Ok(());
@@ -149,37 +140,54 @@ pub(super) fn embed_trace(
         return Err(ScenarioError::invalid(path, why));
     }
     let path = format!("{path}.trace");
-    let bytes = find_file(&path, &name, files)?;
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        let why = format!("the file \"{name}\" is no text");
-        return Err(ScenarioError::invalid(path, why));
+    let source = Source {
+        path: &path,
+        name: &name,
     };
-    rate.opportunities = read_trace(&path, &name, text)?;
+    let text = find_text(&path, &name, files)?;
+    if !is_table(text) {
+        rate.opportunities = read_opportunities(source, text)?;
+        return Ok(());
+    }
+    let recorded = Recorded::read(source, text)?;
+    let beside = [DELAY, LOSS]
+        .into_iter()
+        .filter(|column| recorded.has(column));
+    for column in beside {
+        take(column).map_err(|why| source.invalid(&format!("has a column {column}, {why}")))?;
+    }
+    let (steps, period) = read_rates(&recorded)?;
+    if steps.iter().all(|(_, rate)| rate.0 == 0) {
+        return Err(source.invalid("has rate 0 in every row, and so the link would carry nothing"));
+    }
+    rate.steps = steps;
+    rate.period = rate.period.or(period);
     Ok(())
 }
 
-fn read_trace(path: &str, name: &str, text: &str) -> Result<Vec<u64>, ScenarioError> {
+/// The rates of a recorded line.
+fn read_rates(recorded: &Recorded<'_>) -> Result<Steps<Rate>, ScenarioError> {
+    let [megabits, bits] = RATE;
+    let fastest = FASTEST.0 as f64;
+    let wanted = [(megabits, fastest / 1e6), (bits, fastest)];
+    recorded.steps(&wanted, |column, rate| {
+        let bits = if column == megabits { rate * 1e6 } else { rate };
+        Rate((bits + 0.5) as u64)
+    })
+}
+
+fn read_opportunities(source: Source<'_>, text: &str) -> Result<Vec<u64>, ScenarioError> {
     let mut times = Vec::new();
-    for (index, line) in text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty())
-    {
+    let lines = text.lines().enumerate();
+    for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
         let Ok(time) = line.trim().parse() else {
-            let problem = Problem::Unexpected {
-                expected: format!(
-                    "a whole number of milliseconds on line {} of \"{name}\"",
-                    index + 1
-                ),
-                found: quote(line),
-            };
-            return Err(ScenarioError::at(path, problem));
+            let expected = "a whole number of milliseconds";
+            return Err(source.unexpected(index + 1, expected, line));
         };
         times.push(time);
     }
     if times.is_empty() {
-        let why = format!("the file \"{name}\" holds no delivery opportunity");
-        return Err(ScenarioError::invalid(path, why));
+        return Err(source.invalid("holds no delivery opportunity"));
     }
     Ok(times)
 }

@@ -90,7 +90,28 @@ fn plain() -> Vec<Example> {
         // At most 1504 B each millisecond; each opportunity is delivered at once.
         example(opportunities, [bound(13, packet + 1504), bound(8, packet)]),
         limited(),
+        recorded(),
     ]
+}
+
+/// Rate, delay and losses that vary, with an outage.
+fn recorded() -> Example {
+    let text = "up.rate = { steps = [['0 s', '3 Mbit/s'], ['70 ms', '0 bit/s']], period = '0.1 s' }\n\
+                up.delay = { steps = [['0 s', '2 ms'], ['33 ms', '9 ms']], period = '50 ms' }\n\
+                up.loss = { steps = [['0 s', '50 %'], ['40 ms', 0]], period = '90 ms' }\n\
+                up.queue.drop_tail.limit = '60 packets'";
+    // A packet arrives up to 7 ms earlier or later than the one before it left.
+    let bound = Bound {
+        jitter: Duration::from_millis(7),
+        ..bound(3, LARGEST)
+    };
+    Example {
+        kind: "point_to_point",
+        text: text.to_owned(),
+        port: "tested",
+        overhead: 0,
+        capacity: Capacity::EachWay([bound; 2]),
+    }
 }
 
 /// A shaper one way and a policer the other, which count Ethernet frames.

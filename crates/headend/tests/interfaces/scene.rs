@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use headend::clock::{RealHost, RealHostId};
 use headend::flow::{FlowTable, Hop, Port};
 use headend::line::{Harm, Line};
-use headend::link::{DirectionSetup, PointToPoint, RateSchedule, Transmitter};
+use headend::link::{DirectionSetup, PointToPoint, RateSchedule, Transmitter, Varying};
 use headend::metrics::Recorder;
 use headend::metrics::recorder::{GroupInfo, QueueInfo};
 use headend::packet::{Ecn, Side};
@@ -243,7 +243,8 @@ fn link(queue: Box<dyn QueueDiscipline>) -> PointToPoint {
             shaper: None,
             queue: Queue::new(id, discipline, token),
             transmitter: Transmitter::new(RateSchedule::Constant(RATE)),
-            delay: Duration::ZERO,
+            delay: Varying::Constant(Duration::ZERO),
+            losses: None,
             framing: Framing::IP,
             mtu: 1500,
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use headend::aqm::DropTail;
 use headend::flow::{FlowTable, Hop, Port};
 use headend::line::{Harm, Line};
-use headend::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter};
+use headend::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter, Varying};
 use headend::metrics::Recorder;
 use headend::metrics::recorder::{GroupInfo, QueueInfo};
 use headend::packet::Ecn;
@@ -118,7 +118,8 @@ impl Setup {
                 shaper: None,
                 queue: Queue::new(QueueId(u32::from(port)), Box::new(fifo), token),
                 transmitter: Transmitter::new(RateSchedule::Constant(self.rate)),
-                delay: Duration::ZERO,
+                delay: Varying::Constant(Duration::ZERO),
+                losses: None,
                 framing: Framing::IP,
                 mtu: 1500,
             }

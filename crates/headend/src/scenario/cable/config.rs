@@ -17,7 +17,7 @@ use super::service_flow::{Downstream, ServiceFlow, Upstream};
 use crate::link::docsis::cmts::Placement;
 use crate::link::docsis::preset::{PlantConfig, Preset};
 use crate::named::OrTable;
-use crate::scenario::rate::VaryingRate;
+use crate::scenario::traced::{Beside, Traced};
 use crate::units::Limit;
 
 /// A DOCSIS cable line: upstream requests and grants, rate limits and queues both ways.
@@ -90,14 +90,14 @@ pub struct BufferSettings {
 }
 
 impl Docsis {
-    /// Every rate that varies, with its key.
-    pub(in crate::scenario) fn varying_rates(&mut self) -> Vec<(&'static str, &mut VaryingRate)> {
+    /// Everything that varies, with its key.
+    pub(in crate::scenario) fn varying(&mut self) -> Vec<(&'static str, Traced<'_>)> {
         let capacities = [
             ("upstream.capacity", self.upstream.capacity.as_mut()),
             ("downstream.capacity", self.downstream.capacity.as_mut()),
         ];
         let varying = capacities.into_iter().filter_map(|(key, rate)| match rate {
-            Some(OrTable::Table(rate)) => Some((key, rate)),
+            Some(OrTable::Table(rate)) => Some((key, Traced::Rate(rate, Beside::Channel))),
             _ => None,
         });
         varying.collect()

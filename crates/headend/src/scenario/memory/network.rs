@@ -44,7 +44,7 @@ impl Place {
             delay_path: format!("link.{}.point_to_point.{name}.delay", link.name),
             rate: queues[0].rate.0 as f64 / 8.0,
             room: rooms.fold(Room::default(), Room::plus),
-            delay: link.medium().delay(direction).as_secs_f64(),
+            delay: link.medium().longest_delay(direction).as_secs_f64(),
             queues: queues.len(),
         }
     }

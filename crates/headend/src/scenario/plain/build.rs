@@ -3,7 +3,7 @@
 use super::plan::{DirectionPlan, NAMES, PlainPlan};
 use crate::flow::Port;
 use crate::link::token_bucket::TokenBuckets;
-use crate::link::{DirectionSetup, PointToPoint, Policer, Transmitter};
+use crate::link::{DirectionSetup, Losses, PointToPoint, Policer, Transmitter};
 use crate::qdisc::AckAcceleration;
 use crate::scenario::builder::{Builder, QueuePlace};
 use crate::scenario::queue::MTU;
@@ -34,13 +34,18 @@ fn direction(
         service_flow: None,
     };
     let token = PointToPoint::update_token(port);
+    let losses = plan.loss.clone().map(|share| {
+        let stream = format!("link.{link}.{direction}.loss");
+        Losses::new(share, builder.rng(stream))
+    });
     builder.note_rate(plan.schedule.nominal());
     DirectionSetup {
         policer: plan.policer.map(Policer::new),
         queue: builder.queue(place, &plan.queue, token),
         shaper: plan.shaper.map(TokenBuckets::new),
         transmitter: Transmitter::new(plan.schedule.clone()),
-        delay: plan.delay,
+        delay: plan.delay.clone(),
+        losses,
         framing: plan.framing,
         mtu: MTU,
     }

@@ -7,8 +7,10 @@ use crate::named::OrTable;
 use crate::queue::FramingConfig;
 use crate::scenario::queue::Queue;
 use crate::scenario::rate::VaryingRate;
+use crate::scenario::traced::{Beside, Traced};
+use crate::scenario::varying::{VaryingDelay, VaryingLoss};
 use crate::time::Duration;
-use crate::units::{ByteCount, Rate};
+use crate::units::{ByteCount, Probability, Rate};
 
 /// A plain link: two directions, each with a rate, a propagation delay and a queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,9 +30,13 @@ pub struct LinkDirection {
     /// How fast it sends: a rate, or a table with a rate that varies. It counts the bytes that
     /// `framing` says.
     pub rate: OrTable<Rate, VaryingRate>,
-    /// Propagation delay.
-    #[serde(default)]
-    pub delay: Duration,
+    /// Propagation delay, or a table with one that varies. Default: none (`"0 s"`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<OrTable<Duration, VaryingDelay>>,
+    /// Packets lost behind the queue, each at random: a share, or a table with one that varies. They
+    /// have taken their time on the link, and count as `corrupted`. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<OrTable<Probability, VaryingLoss>>,
     /// Which bytes of a packet `rate`, `policer`, `shaper` and the queue count: a keyword of
     /// `tc-cake(8)`, or a table. Default: the bytes of IP packets, header included, without what
     /// frames add on a real wire (`"ip"`); of `down`, the framing of `up`.
@@ -71,14 +77,38 @@ pub struct RateLimit {
 }
 
 impl PointToPoint {
-    /// Every rate that varies, with its key.
-    pub(in crate::scenario) fn varying_rates(&mut self) -> Vec<(&'static str, &mut VaryingRate)> {
-        let down = self.down.as_mut().map(|down| &mut down.rate);
-        let rates = [("up.rate", Some(&mut self.up.rate)), ("down.rate", down)];
-        let varying = rates.into_iter().filter_map(|(key, rate)| match rate {
-            Some(OrTable::Table(rate)) => Some((key, rate)),
+    /// Everything that varies, with its key.
+    pub(in crate::scenario) fn varying(&mut self) -> Vec<(&'static str, Traced<'_>)> {
+        let up = self.up.varying(["up.rate", "up.delay", "up.loss"]);
+        let down = self.down.as_mut();
+        let down = down.map(|down| down.varying(["down.rate", "down.delay", "down.loss"]));
+        up.chain(down.into_iter().flatten()).collect()
+    }
+}
+
+impl LinkDirection {
+    /// Everything that varies, with its key out of those of rate, delay and loss.
+    fn varying(
+        &mut self,
+        keys: [&'static str; 3],
+    ) -> impl Iterator<Item = (&'static str, Traced<'_>)> {
+        let beside = Beside::Direction {
+            delay: self.delay.is_some(),
+            loss: self.loss.is_some(),
+        };
+        let rate = match &mut self.rate {
+            OrTable::Table(rate) => Some(Traced::Rate(rate, beside)),
+            OrTable::Plain(_) => None,
+        };
+        let delay = match &mut self.delay {
+            Some(OrTable::Table(delay)) => Some(Traced::Delay(delay)),
             _ => None,
-        });
-        varying.collect()
+        };
+        let loss = match &mut self.loss {
+            Some(OrTable::Table(loss)) => Some(Traced::Loss(loss)),
+            _ => None,
+        };
+        let all = keys.into_iter().zip([rate, delay, loss]);
+        all.filter_map(|(key, traced)| Some((key, traced?)))
     }
 }

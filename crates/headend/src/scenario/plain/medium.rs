@@ -42,7 +42,13 @@ impl Medium for PlainPlan {
     }
 
     fn delay(&self, direction: usize) -> Duration {
-        self.directions[direction].delay
+        let delays = self.directions[direction].delay.values();
+        delays.min().unwrap_or_default()
+    }
+
+    fn longest_delay(&self, direction: usize) -> Duration {
+        let delays = self.directions[direction].delay.values();
+        delays.max().unwrap_or_default()
     }
 
     fn opportunities(&self, link: &str) -> Vec<(String, usize)> {

@@ -1,17 +1,17 @@
 //! A plain link that makes sense.
 
 use super::config::{LinkDirection, PointToPoint, RateLimit};
-use crate::link::RateSchedule;
 use crate::link::token_bucket::Limits;
+use crate::link::{RateSchedule, Varying};
 use crate::named::{Named, OrTable};
 use crate::qdisc::QueueConfig;
 use crate::queue::{Framing, Keyword};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::queue::{MTU, check_queue, check_room, is_omniscient, refuse_foresight};
 use crate::scenario::rate::{check_rate, plan_rate};
-use crate::scenario::times::check_delay;
+use crate::scenario::varying::{plan_varying_delay, plan_varying_loss};
 use crate::time::Duration;
-use crate::units::{ByteCount, Limit, Rate};
+use crate::units::{ByteCount, Limit, Probability, Rate};
 
 /// A plain link, ready to be built.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +24,8 @@ pub(in crate::scenario) struct PlainPlan {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DirectionPlan {
     pub(super) schedule: RateSchedule,
-    pub(super) delay: Duration,
+    pub(super) delay: Varying<Duration>,
+    pub(super) loss: Option<Varying<Probability>>,
     pub(super) framing: Framing,
     pub(super) policer: Option<Limits>,
     pub(super) queue: QueueConfig,
@@ -62,7 +63,12 @@ fn plan_direction(
     direction: &mut LinkDirection,
 ) -> Result<DirectionPlan, ScenarioError> {
     let schedule = plan_rate(&format!("{path}.rate"), &direction.rate)?;
-    check_delay(&format!("{path}.delay"), direction.delay)?;
+    let no_delay = OrTable::Plain(Duration::ZERO);
+    let delay = direction.delay.get_or_insert(no_delay);
+    let delay = plan_varying_delay(&format!("{path}.delay"), delay)?;
+    let loss = direction.loss.as_ref();
+    let loss = loss.map(|loss| plan_varying_loss(&format!("{path}.loss"), loss));
+    let loss = loss.transpose()?.flatten();
     let usual = OrTable::Plain(Keyword::default());
     let framing = (direction.framing.get_or_insert(usual).framing())
         .map_err(|(key, why)| ScenarioError::invalid(format!("{path}.framing.{key}"), why))?;
@@ -84,7 +90,8 @@ fn plan_direction(
     }
     Ok(DirectionPlan {
         schedule,
-        delay: direction.delay,
+        delay,
+        loss,
         framing,
         policer,
         queue: queue.clone(),

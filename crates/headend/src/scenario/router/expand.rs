@@ -169,7 +169,8 @@ fn direction(
 ) -> Result<LinkDirection, ScenarioError> {
     let mut own = LinkDirection {
         rate: OrTable::Plain(NETWORK),
-        delay: Duration::ZERO,
+        delay: None,
+        loss: None,
         framing: None,
         policer: None,
         queue: Queue::default(),

@@ -13,7 +13,9 @@ use crate::aqm::DropTail;
 use crate::congestion::{CongestionConfig, bbr3, reno};
 use crate::flow::{FlowTable, Hop, Port};
 use crate::line::{Harm, Line, Loss};
-use crate::link::{DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter, Visitor};
+use crate::link::{
+    DirectionSetup, Link, PointToPoint, RateSchedule, Transmitter, Varying, Visitor,
+};
 use crate::metrics::Recorder;
 use crate::metrics::recorder::{GroupInfo, QueueInfo};
 use crate::metrics::table::Column;
@@ -268,7 +270,8 @@ fn bottleneck(rate: Rate, buffer: u64) -> Box<dyn Link> {
             PointToPoint::update_token(Port(index)),
         ),
         transmitter: Transmitter::new(RateSchedule::Constant(rate)),
-        delay: Duration::ZERO,
+        delay: Varying::Constant(Duration::ZERO),
+        losses: None,
         framing: Framing::IP,
         mtu: 1500,
     };
