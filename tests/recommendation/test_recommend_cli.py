@@ -259,10 +259,13 @@ def test_no_file_is_written_where_nothing_holds(kept: Path) -> None:
         (["--upstrem", "5 Mbit/s"], 'did you mean "--upstream"?'),
         (["none.toml"], "none.toml"),
         (["5 Mbit/s"], '--upstream "5 Mbit/s"'),
-        (["empty"], "expected a file of tiers, modems' configuration files, or a results folder"),
+        (
+            ["empty"],
+            "expected a file of tiers, modems' configuration files, the scenario of a line",
+        ),
         (["swept"], "holds the results of a sweep; expected a file of tiers"),
         (["upload-and-call"], "--traffic upload-and-call"),
-        (["scenario.toml"], "--traffic scenario.toml"),
+        (["scenario.toml"], "found the links wifi and cable"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -273,7 +276,7 @@ def test_what_cannot_be_asked_is_refused_in_one_line(
     for folder in ("empty", "swept"):
         Path(folder).mkdir()
     Path("swept/manifest.json").write_text('{"headend": "1", "kind": "sweep"}', encoding="utf-8")
-    text = CliRunner().invoke(app, ["scenarios", "show", "upload-and-call"]).stdout
+    text = CliRunner().invoke(app, ["scenarios", "show", "wifi-home"]).stdout
     Path("scenario.toml").write_text(text, encoding="utf-8")
     answer = call(*words)
     assert (answer.exit_code, answer.stdout) == (2, "")

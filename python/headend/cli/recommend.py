@@ -84,8 +84,8 @@ HEADINGS = {
 @argument(
     "sources",
     metavar="[SOURCE]…",
-    help="A file of tiers (TOML); modems' configuration files, a tier each; the scenario of your own"
-    " line; or a results folder of an earlier recommendation.",
+    help="A file of tiers (TOML); modems' configuration files, a tier each; the scenario of your"
+    " own line; or a results folder of an earlier recommendation.",
     nargs=-1,
     shell_complete=complete_any_file,
 )
