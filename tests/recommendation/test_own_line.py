@@ -138,7 +138,7 @@ def test_a_line_without_people_has_the_usual_ones_at_the_distance_of_its_load(
         (CABLE + PLAIN + PEOPLE, "found the links cable and line"),
         (
             '[link.wifi.dot11b]\nstation.a = { host = "anna" }\n[host.anna]\n' + PEOPLE,
-            "link.wifi",
+            "found link.wifi.dot11b, a cell of Wi-Fi",
         ),
         (
             CABLE + "[link.cable.docsis.modem.a]\n[link.cable.docsis.modem.b]\n" + PEOPLE,
@@ -263,6 +263,31 @@ def test_the_ends_of_fitted_values_and_likely_queues_are_variations(tmp_path: Pa
     assert request.write_scenario(slower, today)["link"]["cable"]["docsis"]["upstream"][
         "queue"
     ] == {"drop_tail": {"limit": "180 ms"}}
+
+
+def test_ends_change_the_values_of_the_scenario_in_their_ratio(tmp_path: Path) -> None:
+    """A cable line counts other bytes than what was measured, and a buffer may be in bytes."""
+    text = CABLE.replace("20 Mbit/s", "20.24 Mbit/s").replace('"180 ms"', '"450 kB"')
+    (tier,) = read(tmp_path, text + PEOPLE, NOTE).tiers
+    told = {own.variation.words: own for own in list_variations(tier, []) if own.variation}
+
+    today = told["with a buffer of 120 ms"].today
+    assert today
+    assert today["upstream"]["queue"]["drop_tail"]["limit"] == "300000 B"
+    slower = told["with a rate of 18 Mbit/s up"]
+    assert slower.link["upstream"]["rate"] == "18.216 Mbit/s"
+
+
+@pytest.mark.parametrize(
+    "ends", ["[NaN, NaN, NaN]", "[0, 0, 0]", "[1, Infinity, 2]", "[-1, 2, 3]", "[3, 2, 1]"]
+)
+def test_a_note_with_values_that_are_none_is_read_without_them(tmp_path: Path, ends: str) -> None:
+    path = tmp_path / "my-line.toml"
+    note = f'#:fit {{"source": "x", "values": {{"up.rate": {ends}, "up.buffer": {ends}}}}}'
+    path.write_text(f"{note}\n{CABLE}{PEOPLE}")
+    (tier,) = read_request([path]).tiers
+
+    assert tier.fit == FitNote("x")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ cable line with one modem, or a plain link.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -71,9 +72,7 @@ def read_own_line(path: Path, allowed: tuple[Path, ...] = ()) -> TiersFile:
             raise text.refuse(key, f"{_EXPECTED}, without [{key}]")
     ((name, link),) = loaded.resolved["link"].items()
     kind = next(iter(link))
-    note = read_fit_note(
-        read_bytes(path, LARGEST_SCENARIO_BYTES, "scenario").decode("utf-8", "replace")
-    )
+    note = _read_note(path)
     resolved, files = place_files(text, loaded.resolved)
     line = resolved["link"][name][kind]
     if kind == DOCSIS:
@@ -89,16 +88,38 @@ def read_own_line(path: Path, allowed: tuple[Path, ...] = ()) -> TiersFile:
     )
 
 
+def _read_note(path: Path) -> FitNote | None:
+    """Read what a line was fitted to, without values that are no positive numbers in order."""
+    text = read_bytes(path, LARGEST_SCENARIO_BYTES, "scenario").decode("utf-8", "replace")
+    note = read_fit_note(text)
+    if note is None:
+        return None
+    values = {
+        name: ends
+        for name, ends in note.values.items()
+        if all(map(math.isfinite, ends)) and 0 < ends[0] <= ends[1] <= ends[2]
+    }
+    queues = {
+        way: {kind: share for kind, share in shares.items() if 0 <= share <= 1}
+        for way, shares in note.queues.items()
+    }
+    return replace(note, values=values, queues=queues)
+
+
 def _check_links(path: Path, links: Any) -> None:
     """Refuse several links, one of another kind, and named modems; the engine sees to the rest."""
     if not isinstance(links, Mapping):
         return
+    for name, link in links.items():
+        if isinstance(link, Mapping) and "dot11b" in link:
+            raise InputError(
+                f"{path}: {_EXPECTED}; found link.{name}.dot11b, a cell of Wi-Fi: what helps the"
+                " line behind it is known when that is measured over Ethernet"
+            )
     if len(links) > 1:
         raise InputError(f"{path}: {_EXPECTED}; found the links {join_names(list(links))}")
     for name, link in links.items():
         for kind, line in link.items() if isinstance(link, Mapping) else ():
-            if kind == "dot11b":
-                raise InputError(f"{path}: {_EXPECTED}; found link.{name}.{kind}")
             if isinstance(line, Mapping) and (modems := line.get("modem")):
                 found = f"link.{name}.{kind}.modem ({', '.join(modems)})"
                 raise InputError(f"{path}: {_EXPECTED}; found {found}")

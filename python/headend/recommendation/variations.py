@@ -2,7 +2,8 @@
 
 A fitted value has an interval, and the kind of a queue a likelihood. The line as it is today and
 what is recommended are run also with the low and the high end of the buffers and of the rates, and
-with each other kind of queue that is likely.
+with each other kind of queue that is likely. The scenario's own values are changed in the ratio of
+an end to the fitted value: a cable line counts other bytes than what was measured.
 """
 
 from __future__ import annotations
@@ -25,12 +26,14 @@ LEAST_LIKELIHOOD = 0.1
 LEAST_CHANGE = 0.05
 
 #: What the kinds of queue are called in notes, and what stands for each in scenarios of a cable
-#: line and of a plain link. Low latency is not among them: it is more than a queue upstream.
+#: line and of a plain link. Low latency of a cable line is a setting of both directions.
 DROP_TAIL, PIE, UNKNOWN = "drop-tail", "PIE-like", "unknown"
+LOW_LATENCY = "low latency"
 _QUEUES: Mapping[str, tuple[str, str]] = {
     PIE: ("docsis_pie", "pie"),
     "CoDel-like": ("codel", "codel"),
     "flow queueing": ("fq_codel", "fq_codel"),
+    LOW_LATENCY: ("docsis_pie", "dualpi2"),
 }
 
 #: Kinds by the names of queues in scenarios.
@@ -42,6 +45,7 @@ _KINDS = {
     "codel": "CoDel-like",
     "fq_codel": "flow queueing",
     "cake": "flow queueing",
+    "dualpi2": LOW_LATENCY,
 }
 
 _WAYS = {"up": "upstream", "down": "downstream"}
@@ -79,8 +83,21 @@ def _vary_buffer(tier: Tier, fit: FitNote) -> Iterator[_Varied]:
     if limit is None or ends is None:
         return
     for end in _list_ends(ends):
-        text = f"{end:.4g} ms"
-        yield f"with a buffer of {text}", None, _put_queue(tier, {"drop_tail": {"limit": text}})
+        queue = {"drop_tail": {"limit": _scale_limit(limit, end / ends[1])}}
+        yield f"with a buffer of {end:.4g} ms", None, _put_queue(tier, queue)
+
+
+def _scale_limit(limit: str, factor: float) -> str:
+    """Change a limit that is a time or a size.
+
+    Examples
+    --------
+    >>> _scale_limit("180 ms", 0.5), _scale_limit("64 KiB", 2)
+    ('90 ms', '131072 B')
+    """
+    if limit.endswith("s"):
+        return f"{parse_quantity(limit, 'time').value * factor / 1e6:.6g} ms"
+    return f"{parse_quantity(limit, 'size').value * factor:.0f} B"
 
 
 def _vary_rates(tier: Tier, fit: FitNote) -> Iterator[_Varied]:
@@ -92,7 +109,7 @@ def _vary_rates(tier: Tier, fit: FitNote) -> Iterator[_Varied]:
             found, rate = ends[way], tier.find_table(way).get("rate")
             if found is None or not isinstance(rate, str) or not _is_apart(found[at], found[1]):
                 continue
-            own = _put_rate(own, way, found[at])
+            own = _put_rate(own, way, found[at] / found[1])
             told.append(f"{format_quantity(float(f'{found[at]:.3g}'), 'rate')} {key}")
         if told:
             yield f"with a rate of {' and '.join(told)}", None, own
@@ -101,7 +118,9 @@ def _vary_rates(tier: Tier, fit: FitNote) -> Iterator[_Varied]:
 def _vary_queue(tier: Tier, fit: FitNote) -> Iterator[_Varied]:
     """Vary the kind of queue upstream."""
     likelihoods = fit.queues.get("up", {})
-    today = _KINDS.get(name_queue(find_today(tier)[0]))
+    upstream, _ = find_today(tier)
+    today = _KINDS.get(name_queue(upstream))
+    today = LOW_LATENCY if "low_latency" in upstream else today
     # Then the kinds are tried that modems have most.
     is_unknown = max(likelihoods, key=likelihoods.__getitem__, default="") == UNKNOWN
     for kind in (DROP_TAIL, *_QUEUES):
@@ -118,7 +137,14 @@ def _vary_queue(tier: Tier, fit: FitNote) -> Iterator[_Varied]:
         else:
             queue = _QUEUES[kind][0 if tier.is_cable else 1]
             words = f"if its queue is {kind}"
-        yield words, likelihood or None, _put_queue(tier, queue)
+        varied = _put_queue(tier, queue)
+        if kind == LOW_LATENCY and tier.is_cable:
+            if not tier.is_docsis31:
+                continue
+            on: dict[str, Any] = {"low_latency": {}}
+            varied = replace(tier, today={"upstream": on, "downstream": on})
+            words = "if it has low latency"
+        yield words, likelihood or None, varied
 
 
 def _suppose_limit(tier: Tier, fit: FitNote) -> str | None:
@@ -143,11 +169,12 @@ def _put_queue(tier: Tier, queue: Any) -> Tier:
     return replace(tier, today={**today, "upstream": {"queue": queue}})
 
 
-def _put_rate(tier: Tier, way: str, rate: float) -> Tier:
-    """Give the line with another rate, as what is typed into a router stays.
+def _put_rate(tier: Tier, way: str, factor: float) -> Tier:
+    """Give the line with so many times a rate; what is typed into a router stays.
 
     A buffer in bytes stays as it is.
     """
+    rate = factor * (tier.upstream if way == "upstream" else tier.downstream)
     table = {**tier.find_table(way), "rate": write_rate(round(rate))}
     peak = table.get("peak")
     if peak and peak != "unlimited" and parse_quantity(str(peak), "rate").value < rate:
