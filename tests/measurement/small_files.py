@@ -266,6 +266,23 @@ _OLD_CRUSADER = make_result(
     _GROUPS, [make_ping(1 + index / 10, None if index == 9 else 0.02) for index in range(60)]
 )
 
+
+def _make_ripe_atlas() -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "ping",
+            "proto": "ICMP",
+            "prb_id": 31337,
+            "msm_id": 31338,
+            "from": "192.0.2.7",
+            "dst_name": "secret.example",
+            "timestamp": 1_700_000_000 + later,
+            "result": [{"rtt": 10.5}, {"x": "*"}, {"rtt": 11.5}],
+        }
+        for later in (0, 240)
+    ]
+
+
 PING = """\
 PING secret.example (192.0.2.1) 56(84) bytes of data.
 [1700000000.100000] 64 bytes from 192.0.2.1: icmp_seq=1 ttl=57 time=10.3 ms
@@ -299,6 +316,7 @@ OF_JSON: dict[str, Any] = {
     "networkQuality": _make_network_quality(),
     "speedtest by Ookla": _make_ookla(),
     "speedtest-cli": _make_speedtest_cli(),
+    "RIPE Atlas": _make_ripe_atlas(),
 }
 
 #: What is text.

@@ -12,14 +12,16 @@ from headend.measurement.network_quality import NETWORK_QUALITY
 from headend.measurement.ookla import OOKLA
 from headend.measurement.ping_log import PING_LOG
 from headend.measurement.reader import Reader
+from headend.measurement.ripe_atlas import RIPE_ATLAS
 
 #: In the order in which they are tried: those that know their files by names of fields before those
-#: that know them by the form of lines.
+#: that know them by the form of lines. Results of RIPE Atlas have the names of Ookla's messages too.
 READERS: tuple[Reader, ...] = (
     CRUSADER,
     FLENT,
     IRTT,
     IPERF3,
+    RIPE_ATLAS,
     NDT7,
     NETWORK_QUALITY,
     OOKLA,
