@@ -15,7 +15,7 @@ from headend.measurement.reader import Reader
 from headend.measurement.ripe_atlas import RIPE_ATLAS
 
 #: In the order in which they are tried: those that know their files by names of fields before those
-#: that know them by the form of lines. Results of RIPE Atlas have the names of Ookla's messages too.
+#: that know them by the form of lines. RIPE Atlas has the names of Ookla's messages and others.
 READERS: tuple[Reader, ...] = (
     CRUSADER,
     FLENT,
