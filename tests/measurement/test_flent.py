@@ -218,14 +218,17 @@ def test_without_raw_values_results_are_read_and_null_is_left_out() -> None:
     assert find_sum(measured, Direction.UP).rates == pytest.approx([5e6, 6e6])
 
 
-@pytest.mark.parametrize("stated", ["2017-07-14T04:40:00.000000", "2017-07-14T02:40:00.000000Z"])
+@pytest.mark.parametrize("stated", ["2017-07-14T04:39:59.000000", "2017-07-14T02:39:59.000000Z"])
 def test_results_lie_on_the_clock_of_raw_values_whatever_the_zone(stated: str) -> None:
-    # Versions before 3 write the local time, here that of Central Europe.
+    # Versions before 3 write the local time, here that of Central Europe. The first probe was sent
+    # a second after the test began.
     file = make_file({"Ping (ms) ICMP": make_pings(10)}, T0=stated)
     file["x_values"] = [0.0, 0.2]
     file["results"] = {"Ping (ms) ICMP": [], "TCP upload": [None, 5.0]}
     measured = read(file)
     assert find_sum(measured, Direction.UP).ends == pytest.approx([0.2])
+    assert find_delays(measured, Probe.ICMP)[0].times[0] == pytest.approx(1.0, abs=1e-6)
+    assert measured.started == pytest.approx(BEGIN - 1.0)
 
 
 def test_congestion_control_is_what_netperf_answered() -> None:
