@@ -1,7 +1,8 @@
 """Tests that no content of a file makes a reader fail otherwise than by one clear error.
 
-What is read of a changed file is either a measurement of finite numbers, or refused in one line
-that begins with the path. The changes are drawn with fixed seeds.
+What is read of a changed file is either a measurement of finite numbers, from which finite numbers
+of a line are estimated, or refused in one line that begins with the path. The changes are drawn
+with fixed seeds.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ import cramjam
 import pytest
 
 from headend.errors import InputError
+from headend.fitting.estimating import estimate_line
 from headend.measurement.content import parse_content
 from headend.measurement.readers import READERS
 from headend.measurement.reading import read_measurement
@@ -117,7 +119,10 @@ FOREIGN = {
 
 
 def judge(path: Path, data: bytes) -> Measurement | None:
-    """Read a file with some content; give what was measured, or None where it is refused."""
+    """Read a file with some content; give what was measured, or None where it is refused.
+
+    A line is estimated from what was measured, too.
+    """
     path.write_bytes(data)
     try:
         measured = read_measurement([path])
@@ -128,6 +133,7 @@ def judge(path: Path, data: bytes) -> Measurement | None:
         assert len(line) < len(str(path)) + 1000, line
         return None
     check(measured)
+    assert all(map(math.isfinite, find_numbers(estimate_line(measured))))
     return measured
 
 
@@ -163,6 +169,9 @@ def find_numbers(value: Any) -> Iterator[float]:
     elif is_dataclass(value):
         for field in fields(value):
             yield from find_numbers(getattr(value, field.name))
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from find_numbers(item)
     elif isinstance(value, Sequence) and not isinstance(value, str):
         for item in value:
             yield from find_numbers(item)
@@ -211,9 +220,9 @@ def find_altered(value: Any, seed: int) -> Iterator[Any]:
         yield alter(value, place, MISSING)
     draw = random.Random(seed)
     for place in places:
-        for new in draw.sample(VALUES, 6):
+        for new in draw.sample(VALUES, 4):
             yield alter(value, place, new)
-    for _ in range(300):
+    for _ in range(200):
         altered = value
         for place in draw.sample(places, min(len(places), 3)):
             try:
@@ -353,6 +362,7 @@ _READ = f"""\
 import resource, sys
 from pathlib import Path
 from headend.errors import InputError
+from headend.fitting.estimating import estimate_line
 from headend.measurement.content import parse_content
 from headend.measurement.reading import read_measurement
 resource.setrlimit(resource.RLIMIT_AS, ({_ADDRESSES}, {_ADDRESSES}))
