@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from headend.fitting.delay import Added
 from headend.fitting.estimates import Bound, Estimate
@@ -211,9 +212,19 @@ def estimate_buffer(
         high = level + unsure + packet
         return Estimate(value, 0.0, high, basis, ceiling.near, Bound.AT_MOST)
     top = [-delay for delay in reversed(ordered)]
-    highest = min(-bound_minimum(top, growth=1)[0], level / NEAR)
+    highest = min(-bound_minimum(top, growth=1)[0] + _rise(added.whole, level), level / NEAR)
     low = max(0.0, middle - spread - packet)
     return Estimate(value, low, highest + unsure + packet, basis, ceiling.near)
+
+
+def _rise(whole: Delays, level: float) -> float:
+    """Give how much the delay grows from one probe to the next as it comes to the level, ms."""
+    rises = [
+        later - earlier
+        for earlier, later in pairwise(whole.delays)
+        if later >= NEAR * level and later > earlier
+    ]
+    return median(rises) if rises else 0.0
 
 
 def _supported(ordered: list[float]) -> float:
