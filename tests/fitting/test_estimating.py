@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import pytest
 
@@ -10,12 +11,17 @@ from fitting.lines import TOGETHER, Line, simulate
 from headend.fitting.estimates import Bound, Estimate, Flag, LineEstimates
 from headend.fitting.estimating import estimate_line
 from headend.measurement.record import (
+    DelaySeries,
     Direction,
     Load,
     Measurement,
+    Phase,
+    Probe,
     Quantity,
+    RateSeries,
     Statistic,
     Summary,
+    Trip,
 )
 
 
@@ -133,3 +139,54 @@ def test_a_measurement_of_nothing_gives_no_estimate() -> None:
     found = estimate_line(Measurement(("made",)))
     assert list_estimates(found) == []
     assert Flag.NO_UPSTREAM in found.flags
+
+
+def make_anything(seed: int) -> Measurement:
+    """Make a measurement as no tool should write one: short, sparse, in disorder, far apart."""
+    stream = random.Random(seed)
+    phases, time = [], 0.0
+    for _ in range(stream.randrange(6)):
+        length = stream.choice([0.0, 0.1, 1.0, 5.0, 30.0])
+        phases.append(Phase(stream.choice(list(Load)), time, time + length))
+        time += length
+    rates = []
+    for _ in range(stream.randrange(4)):
+        starts = [stream.uniform(0, time + 1) for _ in range(stream.choice([0, 1, 2, 100]))]
+        length = stream.choice([0.0, 0.05, 1.0])
+        rates.append(
+            RateSeries(
+                stream.choice(list(Direction)),
+                starts,
+                [start + length for start in starts],
+                [stream.choice([0.0, 1e-9, 1e6, 1e12]) * stream.random() for _ in starts],
+                flow=stream.choice(["", "one"]),
+            )
+        )
+    delays = []
+    for _ in range(stream.randrange(4)):
+        trip = stream.choice(list(Trip))
+        offset = 0.0 if trip is Trip.ROUND else stream.choice([-1e6, 0.0, 1e6])
+        times = [stream.uniform(0, time + 1) for _ in range(stream.choice([0, 1, 2, 3, 200]))]
+        has_times = stream.random() < 0.8
+        lost = [stream.uniform(0, time + 1) for _ in range(stream.choice([0, 1, 30]))]
+        delays.append(
+            DelaySeries(
+                trip,
+                stream.choice(list(Probe)),
+                times if has_times else (),
+                [offset + stream.choice([0.0, 1e-3, 1e3]) * stream.random() for _ in times],
+                lost if has_times else (),
+                len(lost),
+                None if has_times else stream.choice(list(Load)),
+            )
+        )
+    return Measurement(("made",), phases=tuple(phases), rates=tuple(rates), delays=tuple(delays))
+
+
+@pytest.mark.parametrize("first", [0, 100, 200])
+def test_any_measurement_gives_numbers_in_order(first: int) -> None:
+    for seed in range(first, first + 100):
+        for estimate in list_estimates(estimate_line(make_anything(seed))):
+            assert 0 <= estimate.low <= estimate.value * (1 + 1e-9), seed
+            assert estimate.value <= estimate.high * (1 + 1e-9), seed
+            assert math.isfinite(estimate.high), seed

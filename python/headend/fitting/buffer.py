@@ -21,6 +21,7 @@ from headend.fitting.delay import Added
 from headend.fitting.estimates import Bound, Estimate
 from headend.fitting.intervals import bound_minimum, median, quantile
 from headend.fitting.samples import Delays
+from headend.text.wording import write_count
 
 #: A ceiling has at least this share of the samples so near to the largest.
 NEAR, NEAR_SHARE = 0.95, 0.01
@@ -137,7 +138,7 @@ def find_ceiling(
     least = max(LEAST_MS, LEAST_PACKETS * 12e6 / rate if rate else LEAST_MS)
     settled = sorted(added.settled.delays)
     flat = sum(delay >= NEAR * level for delay in settled) / len(settled)
-    seen = f"{near} of {len(ordered)} samples are within 5 % of {level:.3g} ms"
+    seen = f"{near} of {write_count(len(ordered), 'sample')} are within 5 % of {level:.3g} ms"
 
     def tell(is_reached: bool, reason: str) -> Ceiling:
         return Ceiling(
@@ -201,10 +202,10 @@ def estimate_buffer(
     unsure = base.value - base.low if base is not None else 0.0
     level = ceiling.level
     if not ceiling.is_reached:
-        basis = f"the largest delay of {ceiling.samples} samples under load"
+        basis = f"the largest delay of {write_count(ceiling.samples, 'sample')} under load"
         low = max(0.0, level - spread - packet)
         return Estimate(level, low, level + unsure, basis, ceiling.samples, Bound.AT_LEAST)
-    basis = f"{ceiling.near} of {ceiling.samples} samples at the ceiling"
+    basis = f"{ceiling.near} of {write_count(ceiling.samples, 'sample')} at the ceiling"
     ordered = sorted(delay for delay in added.whole.delays if delay <= level)
     middle = median([delay for delay in ordered if delay >= NEAR * level])
     value = max(middle, quantile(ordered, TOP))

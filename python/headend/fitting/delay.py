@@ -47,6 +47,7 @@ from headend.measurement.record import (
     Statistic,
     Trip,
 )
+from headend.text.wording import write_count
 
 #: An echo that a device answers or forwards first has less than this share of the delay that load
 #: adds to UDP, and differs by so many ms at least.
@@ -146,7 +147,7 @@ def estimate_base_delay(
     idle = sorted(samples.delays)
     least = _least_of(measurement, series)
     low, high = bound_minimum(idle)
-    basis = f"the least of {len(idle)} samples of the idle line"
+    basis = f"the least of {write_count(len(idle), 'sample')} of the idle line"
     if least is not None and least < idle[0]:
         basis = f"the least of all samples, {len(idle)} of them of the idle line"
         low, high = min(low, least), least
@@ -196,7 +197,7 @@ def estimate_loaded_delay(added: Added | None, base: Estimate | None) -> Estimat
         delays, count_block(added.settled.times), lambda drawn: quantile(drawn, 0.5)
     )
     unsure = base.value - base.low if base is not None else 0.0
-    basis = f"{len(delays)} samples under load"
+    basis = f"{write_count(len(delays), 'sample')} under load"
     if added.mixed:
         basis += " of both directions"
         return Estimate(
@@ -225,7 +226,7 @@ def estimate_jitter(measurement: Measurement, direction: Direction) -> Estimate 
     delays = found[1].delays
     value = _spread(sorted(delays))
     low, high = draw_again(delays, 1, _spread)
-    basis = f"{len(delays)} samples of the idle line"
+    basis = f"{write_count(len(delays), 'sample')} of the idle line"
     if one_way:
         return Estimate(value, max(0.0, low), high, basis, len(delays))
     return Estimate(value, 0.0, high, f"{basis}, there and back", len(delays), Bound.AT_MOST)
@@ -325,7 +326,7 @@ def _base_of_one_way(measurement: Measurement, serialisation: float) -> Estimate
     value = sum(each[0] for each in ordered)
     low = sum(bound_minimum(each)[0] for each in ordered) - serialisation
     count = min(len(each) for each in ordered)
-    basis = f"the least of {count} samples of the idle line in each direction"
+    basis = f"the least of {write_count(count, 'sample')} of the idle line each way"
     return Estimate(value, max(0.0, low), value, basis, count) if value >= 0 else None
 
 
@@ -340,7 +341,7 @@ def _base_under_load(measurement: Measurement, serialisation: float) -> Estimate
         return None
     ordered = sorted(ranked[0].delays)
     low, high = bound_minimum(ordered)
-    basis = f"the least of {len(ordered)} samples, none of which is known to be of an idle line"
+    basis = f"the least of {write_count(len(ordered), 'sample')}, none known to be of an idle line"
     low = max(0.0, low - serialisation)
     return Estimate(ordered[0], low, high, basis, len(ordered), Bound.AT_MOST)
 

@@ -23,6 +23,7 @@ from headend.fitting.samples import (
     settle,
 )
 from headend.measurement.record import Direction, Load, Measurement, Probe, Trip
+from headend.text.wording import write_count
 
 #: The facts ask for so many samples of the idle line, so many under load (20 s at 5 a second), and
 #: so many seconds of load.
@@ -90,8 +91,8 @@ def _find_flags(
     measurement: Measurement, base: Estimate | None, evidence: Mapping[Direction, Evidence]
 ) -> Iterator[tuple[Flag, str]]:
     if not measurement.rates and not measurement.delays:
-        count = len(measurement.summaries)
-        yield Flag.SUMMARY_ONLY, f"The tool gives {count} numbers and keeps no samples."
+        count = write_count(len(measurement.summaries), "number")
+        yield Flag.SUMMARY_ONLY, f"The tool gives {count} and keeps no samples."
     for direction, seen in evidence.items():
         yield from _flag_direction(measurement, base, direction, seen)
     yield from _flag_missing(measurement, evidence)
@@ -164,7 +165,8 @@ def _flag_idle(measurement: Measurement) -> Iterator[tuple[Flag, str]]:
     if len(delays) < ENOUGH_IDLE:
         yield (
             Flag.FEW_SAMPLES,
-            f"The idle line has {len(delays)} samples of delay, fewer than {ENOUGH_IDLE}.",
+            f"The idle line has {write_count(len(delays), 'sample')} of delay, fewer than "
+            f"{ENOUGH_IDLE}.",
         )
     spread = quantile(delays, 0.99) - quantile(delays, 0.5)
     if len(delays) >= ENOUGH_IDLE and spread > WIFI_SPREAD:
@@ -274,13 +276,14 @@ def _flag_few(direction: Direction, seen: Evidence) -> Iterator[tuple[Flag, str]
         where = "The loaded line" if seen.added.mixed else f"The loaded {direction}stream"
         yield (
             Flag.FEW_SAMPLES,
-            f"{where} has {len(seen.added.whole.delays)} samples of delay, fewer than "
+            f"{where} has {write_count(len(seen.added.whole.delays), 'sample')} of delay, fewer than "
             f"{ENOUGH_LOADED}.",
         )
     if seen.rates is not None and len(seen.rates.seconds) < ENOUGH_SECONDS:
         yield (
             Flag.FEW_SAMPLES,
-            f"The rate of the {direction}stream has {len(seen.rates.seconds)} seconds of load.",
+            f"The rate of the {direction}stream has "
+            f"{write_count(len(seen.rates.seconds), 'second')} of load.",
         )
 
 

@@ -74,7 +74,9 @@ def bound_share(found: float, trials: float) -> Interval:
     spread = Z * math.sqrt(share * (1 - share) / trials + Z * Z / (4 * trials * trials))
     middle = share + Z * Z / (2 * trials)
     scale = 1 + Z * Z / trials
-    return max(0.0, (middle - spread) / scale), min(1.0, (middle + spread) / scale)
+    low = (middle - spread) / scale if found > 0 else 0.0
+    high = (middle + spread) / scale if found < trials else 1.0
+    return max(0.0, min(low, share)), min(1.0, max(high, share))
 
 
 def bound_minimum(ordered: Sequence[float], growth: int = 2) -> Interval:
@@ -100,7 +102,7 @@ def bound_minimum(ordered: Sequence[float], growth: int = 2) -> Interval:
     (9.815, 10.0)
     """
     if len(ordered) < 2:
-        return 0.0, ordered[0]
+        return ordered[0] - abs(ordered[0]), ordered[0]
     gap = ordered[1] - ordered[0]
     far = gap / (CONFIDENCE ** (-1 / growth) - 1)
     return ordered[0] - min(far, max(gap, quantile(ordered, 0.5) - ordered[0])), ordered[0]

@@ -24,6 +24,7 @@ from headend.measurement.record import (
     Probe,
     Trip,
 )
+from headend.text.wording import write_count
 
 
 def estimate_loss(
@@ -100,7 +101,7 @@ def estimate_share(probes: Delays, where: str) -> Estimate | None:
     trials = probes.sent / _grouping(probes)
     share = probes.lost_count / probes.sent
     low, high = bound_share(share * trials, trials)
-    basis = f"{probes.lost_count} of {probes.sent} probes lost {where}"
+    basis = f"{probes.lost_count} of {write_count(probes.sent, 'probe')} lost {where}"
     return Estimate(share, low, high, basis, probes.sent)
 
 

@@ -322,6 +322,8 @@ def _burst(
     basis = f"the first {knee.end - knee.phase.start:.1f} s of a load, faster than all later ones"
     bins = _bins(totals, Phase(knee.phase.load, knee.phase.start, knee.end), BURST_BIN, 0.0)
     faster = sorted(value for _, value in bins if value > rate.value)
+    if not faster:
+        return None, None
     peak = quantile(faster, 0.5)
     low, high = quantile(faster, 0.25), quantile(faster, 0.75)
     doubt = (rate.high - rate.low) / 2 * (knee.end - knee.phase.start)

@@ -137,7 +137,7 @@ def loss_of_summaries(measurement: Measurement, direction: Direction) -> Estimat
             continue
         if summary.load not in {LOAD_OF[direction], Load.BOTH}:
             continue
-        value, basis = summary.value, "the tool's share of lost packets"
+        value, basis = min(1.0, summary.value), "the tool's share of lost packets"
         if summary.direction is None:
             return Estimate(value, 0.0, value, basis, 1, Bound.AT_MOST)
         return Estimate(value, 0.5 * value, min(1.0, 2 * value), basis, 1)
