@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from headend.fitting.estimates import QueueKind
 from headend.fitting.identifying import UNKNOWN_DISTANCE, Identified, Simulated
 from headend.text.quantity import format_quantity
+from headend.text.wording import join_names
 
 #: What candidates are called in sentences.
 NAMES = {
@@ -82,19 +83,16 @@ def _describe_delay(
         if kind is not QueueKind.UNKNOWN
     }
     kind = max(known, key=known.__getitem__, default=QueueKind.UNKNOWN)
-    others = [
-        f"{NAMES[name]} would make it {_ms(means[name]['delay.p50'])}"
-        for name in _CONTRASTS.get(kind, ())
+    names = [found.best, *(own for own in _CONTRASTS.get(kind, ()) if own != found.best)]
+    simulated = [
+        f"{_ms(means[name]['delay.p50'])} with {NAMES.get(name, name)}"
+        for name in names
         if "delay.p50" in means.get(name, {})
     ]
-    text = (
-        f"Load adds {_ms(measured['delay.p50'])} in the median and"
-        f" {_ms(measured['delay.p99'])} at the 99th percentile"
-    )
-    nearest = means.get(found.best, {}).get("delay.p50")
-    if nearest is not None:
-        others.insert(0, f"{NAMES.get(found.best, found.best)} makes it {_ms(nearest)}")
-    return f"{text}; simulated, the median is with {'; '.join(others)}." if others else f"{text}."
+    text = f"Load adds {_ms(measured['delay.p50'])} in the median"
+    if "delay.p99" in measured:
+        text += f" and {_ms(measured['delay.p99'])} at the 99th percentile"
+    return f"{text}; simulated, the median is {join_names(simulated)}." if simulated else f"{text}."
 
 
 def _describe_loss(loss: float, measured: Mapping[str, float]) -> str:
@@ -121,7 +119,9 @@ def _explain_unknown(found: Identified) -> str:
             f" {math.sqrt(distance):.1f} units of the scale away."
         )
     names = [NAMES.get(own, own) for own, other in near if other <= distance + 1.5][:3]
-    return f"Several queues come equally near: {' and '.join(names)}."
+    if len(names) < 2:
+        return f"What was measured is too little to tell that it is {names[0]}."
+    return f"Several queues come equally near: {join_names(names)}."
 
 
 def _average(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:

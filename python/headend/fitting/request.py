@@ -20,6 +20,10 @@ from headend.measurement.record import Direction, Measurement
 #: Seeds of each point by default: two tell how far chance goes, four how far it usually goes.
 SEEDS = 4
 
+#: How full a plain buffer is in the middle: CUBIC falls to 0.7 of its window at a loss (RFC 9438
+#: section 4.6) and climbs to all of it again.
+MEAN_FILL = 0.85
+
 
 @dataclass(frozen=True)
 class Request:
@@ -114,14 +118,16 @@ def make_request(
 def _fill_buffers(
     line: FittedLine, estimates: LineEstimates, observations: Sequence[Observation]
 ) -> FittedLine:
-    """Give directions without an estimate of their buffer what was seen to wait at most."""
+    """Give directions whose buffer was not seen full what was seen to wait at most."""
     for way in Direction:
         own = estimates.directions.get(way)
         observation = choose_observation(observations, way)
-        if (own is not None and own.buffer is not None) or observation is None:
+        if observation is None:
             continue
-        delays = sorted(observation.probe.added)
-        seen = find_quantile(delays, 0.99) if delays else observation.median
-        if seen is not None:
+        if observation.median is not None:
+            seen = observation.median / MEAN_FILL
+            line = replace_buffer(line, way, seen, is_full=False)
+        elif (own is None or own.buffer is None) and observation.probe.added:
+            seen = find_quantile(sorted(observation.probe.added), 0.99)
             line = replace_buffer(line, way, seen, is_full=False)
     return line
