@@ -157,7 +157,7 @@ def _compare(
         rtt = find_wide_area(request.line, used)
         content = write_scenario(request.line, used, planned, congestion, rtt)
         record = _run(content, request.seeds[0])
-        simulated = take_probe(record, "probe", planned.trip, planned.interval)
+        simulated = take_probe(record, "probe", planned.trip, planned.idle)
         measured = observation.cut(planned.seconds)
         for way in ways:
             rates = (measured.rates or {}).get(way, [])

@@ -166,7 +166,7 @@ def _prepare(
     for number, trial in enumerate(trials, start=1):
         columns = dict(zip(FACTORS, trial.row, strict=True))
         ways = tuple(way.value for way in list_directions(trial.plan.load))
-        selection = Probed(trial.plan.trip.value, trial.plan.interval, ways)
+        selection = Probed(trial.plan.trip.value, ways, trial.plan.idle)
         rtt = find_wide_area(request.line, trial.queues)
         texts = [
             read_scenario(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from headend.errors import InputError
 from headend.fitting.candidate import Candidate, list_candidates, write_rate
 from headend.fitting.estimates import DirectionEstimates, Flag, LineEstimates
+from headend.fitting.features import find_quantile
 from headend.measurement.record import Direction, Measurement
 from headend.recommendation.rates import find_capacities
 from headend.scenario.source import read_scenario
@@ -102,7 +103,10 @@ SUPPOSED_DELAY_MS = 20.0
 
 
 def fit_line_to(
-    estimates: LineEstimates, measurement: Measurement, wanted: Medium | None = None
+    estimates: LineEstimates,
+    measurement: Measurement,
+    wanted: Medium | None = None,
+    idle: Sequence[float] = (),
 ) -> FittedLine:
     """Make the line of the estimates.
 
@@ -114,6 +118,8 @@ def fit_line_to(
         Of which they are.
     wanted
         What it is written as; None chooses.
+    idle
+        What the idle line adds to its least delay, as quantiles in even steps, ms.
 
     Raises
     ------
@@ -133,7 +139,7 @@ def fit_line_to(
     directions = {
         way: _fit_direction(estimates.directions.get(way), rates, way) for way in Direction
     }
-    medium, why = _choose_medium(estimates, measurement, directions, wanted)
+    medium, why = _choose_medium(estimates, measurement, directions, wanted, idle)
     base = estimates.base_delay.value if estimates.base_delay else SUPPOSED_DELAY_MS
     return FittedLine(medium, why, base, directions)
 
@@ -199,6 +205,23 @@ def name_host(line: FittedLine) -> str:
     return "laptop" if line.medium is Medium.WIFI else ""
 
 
+def is_even(idle: Sequence[float]) -> bool:
+    """Whether delays spread evenly: the upper half takes about as much room as the lower half.
+
+    Of an exponential tail, as Wi-Fi has, the upper half takes 3.6 times as much between the 5th,
+    50th and 95th percentile.
+
+    Examples
+    --------
+    >>> is_even([0, 1, 2, 3, 4]), is_even([0, 0.1, 0.3, 1, 9]), is_even([])
+    (True, False, False)
+    """
+    if not idle:
+        return False
+    low, middle, high = (find_quantile(idle, share) for share in (0.05, 0.5, 0.95))
+    return middle > low and high - middle <= 2 * (middle - low)
+
+
 def _fit_direction(
     own: DirectionEstimates | None, rates: Mapping[Direction, float], way: Direction
 ) -> FittedDirection:
@@ -222,6 +245,7 @@ def _choose_medium(
     measurement: Measurement,
     directions: Mapping[Direction, FittedDirection],
     wanted: Medium | None,
+    idle: Sequence[float],
 ) -> tuple[Medium, str]:
     if wanted is not None:
         _check_medium(wanted, directions)
@@ -234,15 +258,15 @@ def _choose_medium(
             " a cable line cannot be told from them"
         )
     least, most = REQUEST_GRANT_MS
-    if jitter and least <= jitter.low and jitter.high <= most:
+    if jitter and least <= jitter.value and jitter.high <= most and is_even(idle):
         spread = format_quantity(jitter.value * 1e6, "time")
         try:
             _check_medium(Medium.CABLE, directions)
         except InputError:
             return Medium.PLAIN, "it is faster than the cable channels that are simulated"
         return Medium.CABLE, (
-            f"delays of the idle line spread over {spread}, as the requests and grants of a cable"
-            " line make them"
+            f"delays of the idle line spread evenly over {spread}, as the requests and grants of a"
+            " cable line make them"
         )
     if jitter is None:
         return Medium.PLAIN, "nothing tells what the line is made of"

@@ -5,10 +5,16 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headend.fitting.estimates import LineEstimates
-from headend.fitting.features import LEAST_SAMPLES, Samples, find_features, name_quantile
+from headend.fitting.features import (
+    LEAST_SAMPLES,
+    Samples,
+    find_features,
+    find_quantile,
+    name_quantile,
+)
 from headend.measurement.record import (
     DelaySeries,
     Direction,
@@ -36,6 +42,12 @@ _PREFERRED = (Probe.UDP, Probe.ICMP, Probe.UNKNOWN, Probe.REQUEST)
 
 #: Probes whose medians are no farther apart wait in the same queue: a share, and ms.
 ALIKE, ALIKE_MS = 0.1, 1.0
+
+#: How long a queue takes to empty after a load at most, s.
+_EMPTYING = 2.0
+
+#: The steps of the idle line's distribution.
+_IDLE_STEPS = 20
 
 #: Numbers that tell the middle of delays.
 _MIDDLES = (Statistic.MEDIAN, Statistic.IQM, Statistic.MEAN)
@@ -76,6 +88,8 @@ class Observation:
     in_flow: Samples | None = None
     rates: dict[Direction, list[float]] | None = None
     is_timed: bool = True
+    #: What the idle line itself adds to its least delay: quantiles in even steps, ms.
+    idle: tuple[float, ...] = ()
     #: The median of the added delay where the tool keeps no samples, ms.
     median: float | None = None
 
@@ -97,16 +111,13 @@ class Observation:
         """Give its first seconds only."""
         if seconds >= self.seconds or not self.is_timed:
             return self
-        return Observation(
-            self.load,
-            seconds,
-            self.trip,
-            self.kind,
-            self.interval,
-            _cut(self.probe, seconds),
-            self.marked and _cut(self.marked, seconds),
-            self.in_flow and _cut(self.in_flow, seconds),
-            {way: own[: int(seconds / _BIN)] for way, own in (self.rates or {}).items()},
+        return replace(
+            self,
+            seconds=seconds,
+            probe=_cut(self.probe, seconds),
+            marked=self.marked and _cut(self.marked, seconds),
+            in_flow=self.in_flow and _cut(self.in_flow, seconds),
+            rates={way: own[: int(seconds / _BIN)] for way, own in (self.rates or {}).items()},
         )
 
 
@@ -205,7 +216,27 @@ def _observe(
         marked,
         _join_in_flow(measurement, estimates, phase, load),
         {way: bin_rates(measurement.rates, way, phase) for way in list_directions(load)},
+        idle=find_idle(series, measurement, find_least(series, estimates)),
     )
+
+
+def find_idle(series: DelaySeries, measurement: Measurement, least: float) -> tuple[float, ...]:
+    """Find what the idle line adds to its least delay: quantiles in even steps; empty if unknown.
+
+    The first moment after a load is left out, in which its queue empties.
+    """
+    idle = sorted(
+        max(delay - least, 0.0)
+        for at, delay in zip(series.times, series.delays, strict=False)
+        if any(
+            own.start + (_EMPTYING if own.start > 0 else 0.0) <= at < own.end
+            for own in measurement.phases
+            if own.load is Load.IDLE
+        )
+    )
+    if len(idle) < LEAST_SAMPLES:
+        return ()
+    return tuple(find_quantile(idle, own / _IDLE_STEPS) for own in range(_IDLE_STEPS + 1))
 
 
 def _join_alike(

@@ -108,8 +108,9 @@ def make_request(
     if line not in known:
         raise InputError(f'line: expected {", ".join(known[:-1])} or {known[-1]}, found "{line}"')
     estimates = estimate_line(measurement)
-    fitted = fit_line_to(estimates, measurement, None if line == "auto" else Medium(line))
     observations = tuple(observe(measurement, estimates))
+    idle = next((own.idle for own in observations if own.idle), ())
+    fitted = fit_line_to(estimates, measurement, None if line == "auto" else Medium(line), idle)
     fitted = _fill_buffers(fitted, estimates, observations)
     chosen = tuple(choose_seeds(SEEDS if seeds is None else seeds))
     return Request(name, measurement, estimates, fitted, observations, chosen)

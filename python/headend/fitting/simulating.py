@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import statistics
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.fitting.candidate import Candidate, write_ms
-from headend.fitting.features import Samples, find_features
-from headend.fitting.fitted_line import FittedLine, name_host, write_link
+from headend.fitting.features import Samples, find_features, find_quantile
+from headend.fitting.fitted_line import FittedLine, Medium, name_host, write_link
 from headend.fitting.observation import Observation, list_directions
 from headend.measurement.record import Direction, Load, Probe, Trip
 from headend.running.measuring import make_frame
@@ -36,7 +37,7 @@ MOST_SECONDS = 30.0
 FEWEST_SECONDS = 10.0
 
 #: Packets of the load that one simulation carries, by which the load of fast lines is shortened.
-MOST_PACKETS = 400_000
+MOST_PACKETS = 800_000
 
 #: Connections of a direction where the tool does not say: speed tests have some.
 SUPPOSED_FLOWS = 4
@@ -84,6 +85,9 @@ class Plan:
         Of the probe; s.
     has_marked
         Whether a marked probe runs too.
+    idle
+        What the access of the measured line adds to delays by itself, as quantiles in even steps,
+        ms: a plain link has none of its own. Empty where the simulated line has.
     """
 
     load: Load
@@ -93,6 +97,7 @@ class Plan:
     interval: float
     is_icmp: bool
     has_marked: bool
+    idle: tuple[float, ...] = ()
 
 
 def plan(observation: Observation, line: FittedLine, flows: Mapping[Direction, int | None]) -> Plan:
@@ -108,6 +113,7 @@ def plan(observation: Observation, line: FittedLine, flows: Mapping[Direction, i
         observation.interval,
         observation.kind is Probe.ICMP,
         observation.marked is not None,
+        () if line.medium is Medium.CABLE else observation.idle,
     )
 
 
@@ -193,8 +199,8 @@ class Probed:
     """Takes from a run what its probes show, as `find_features` names it."""
 
     trip: str
-    interval: float
     ways: tuple[str, ...]
+    idle: tuple[float, ...] = ()
 
     def describe(self) -> str:
         """Give a text that is the same for equal selections."""
@@ -207,7 +213,7 @@ class Probed:
         """Take a row for each feature and direction; delays in ns, all else in 1."""
         rows = []
         for way in self.ways:
-            found = take_features(record, Trip(self.trip), self.interval, Direction(way))
+            found = take_features(record, Trip(self.trip), self.idle, Direction(way))
             for name, value in found.items():
                 is_delay = is_time(name)
                 rows.append(
@@ -229,11 +235,11 @@ def is_time(name: str) -> bool:
 
 
 def take_features(
-    record: Record, trip: Trip, interval: float, direction: Direction
+    record: Record, trip: Trip, idle: Sequence[float], direction: Direction
 ) -> dict[str, float]:
     """Find what the probes of a run show of a direction."""
-    probe = take_probe(record, _PROBE, trip, interval)
-    marked = take_probe(record, _MARKED, trip, interval)
+    probe = take_probe(record, _PROBE, trip, idle)
+    marked = take_probe(record, _MARKED, trip, idle)
     return find_features(
         probe,
         marked if marked.added else None,
@@ -242,8 +248,16 @@ def take_features(
     )
 
 
-def take_probe(record: Record, name: str, trip: Trip, interval: float) -> Samples:
-    """Take what the load adds to the delays of a probe."""
+def take_probe(record: Record, name: str, trip: Trip, idle: Sequence[float] = ()) -> Samples:
+    """Take what the load adds to the delays of a probe, and what the access does by itself.
+
+    Parameters
+    ----------
+    record, name, trip
+        The run, the probe's flow, and which delays.
+    idle
+        What the access adds, as quantiles in even steps, ms; each probe draws one. Empty for none.
+    """
     if trip is Trip.ROUND:
         rows = [
             row for row in record.rows("samples") if row["flow"] == name and row["measure"] == "rtt"
@@ -270,9 +284,17 @@ def take_probe(record: Record, name: str, trip: Trip, interval: float) -> Sample
     kept = [(at - IDLE_SECONDS, own - least) for at, own in pairs if at >= IDLE_SECONDS]
     return Samples(
         [at for at, _ in kept],
-        [own for _, own in kept],
+        [own + extra for (_, own), extra in zip(kept, _draw_idle(idle, len(kept)), strict=True)],
         sorted(at - IDLE_SECONDS for at in lost if at >= IDLE_SECONDS),
     )
+
+
+def _draw_idle(idle: Sequence[float], count: int) -> list[float]:
+    """Draw what the access adds to so many probes; the same draws for equal counts."""
+    if not idle:
+        return [0.0] * count
+    drawn = random.Random(count)
+    return [find_quantile(idle, drawn.random()) for _ in range(count)]
 
 
 def take_in_flow(record: Record, direction: Direction) -> Samples | None:
