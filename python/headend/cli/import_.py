@@ -107,7 +107,7 @@ def import_(
     outputs: OutputOptions,
     **typed: str | None,
 ) -> None:
-    """Find the line behind a measurement, and write it as a scenario.
+    """Find the line behind a measurement, such as a speed test, and write it as a scenario.
 
     Rate, delay, buffer and loss are estimated with 90 % intervals. Which queue a direction has is
     found by simulating each kind under the load of the measurement: the one whose delays and losses

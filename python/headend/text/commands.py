@@ -16,7 +16,7 @@ COMMANDS = MappingProxyType(
         " modems' files.",
         "capacity": "Find how many homes a line's channels carry before too many people suffer from"
         " sharing.",
-        "import": "Find the line behind a measurement of flent, crusader, a speed test or ping, as a"
+        "import": "Find the line behind a measurement, such as a speed test, and write it as a"
         " scenario.",
         "evaluate": "Run what an RFC says should be tested of a queue, a sender or a call, and"
         " judge it.",
