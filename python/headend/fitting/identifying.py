@@ -69,6 +69,10 @@ UNKNOWN_DISTANCE = 6.0
 #: its depth, which no other queue has. Half the logarithm of some 50 independent delays (BIC).
 FITTED_COST = 2.0
 
+#: How much of the logarithm of a likelihood counts: features tell the same in part, such as the
+#: quantiles of two probes in one queue.
+OVERLAP = 0.7
+
 #: The share that "unknown" has at least where a tool keeps no samples: a few numbers cannot tell
 #: the shapes by which queues differ.
 LEAST_UNKNOWN_OF_SUMMARIES = 0.6
@@ -102,8 +106,6 @@ class Identified:
     ----------
     guess
         The likelihoods of the kinds.
-    candidates
-        The likelihood of each candidate among all, by name.
     best
         The name of the nearest; empty without simulations.
     distances
@@ -111,7 +113,6 @@ class Identified:
     """
 
     guess: QueueGuess
-    candidates: Mapping[str, float]
     best: str
     distances: Mapping[str, float]
 
@@ -160,22 +161,18 @@ def identify(
         found.setdefault(own.name, []).append((own.prior, score))
         distances.setdefault(own.name, []).append(distance)
     if not found:
-        return Identified(QueueGuess({QueueKind.UNKNOWN: 1.0}), {}, "", {})
+        return Identified(QueueGuess({QueueKind.UNKNOWN: 1.0}), "", {})
     likelihoods = {
         name: _add_logarithms([(prior / _sum(pairs), score) for prior, score in pairs])
         for name, pairs in found.items()
     }
-    shares = _share(likelihoods, kinds, -0.5 * UNKNOWN_DISTANCE * used)
-    by_kind: dict[QueueKind, float] = dict.fromkeys(QueueKind, 0.0)
-    for name, share in shares.items():
-        by_kind[kinds[name] if name else QueueKind.UNKNOWN] += share
+    by_kind = _share_kinds(likelihoods, kinds, -0.5 * UNKNOWN_DISTANCE * used)
     by_kind = _doubt(by_kind)
     if not has_samples:
         by_kind = _keep_unknown(by_kind, LEAST_UNKNOWN_OF_SUMMARIES)
     best = max(likelihoods, key=lambda name: likelihoods[name])
     return Identified(
         QueueGuess(by_kind),
-        {name: share for name, share in shares.items() if name},
         best,
         {name: min(own) for name, own in distances.items()},
     )
@@ -243,22 +240,22 @@ def _add_logarithms(pairs: Sequence[tuple[float, float]]) -> float:
     return top + math.log(math.fsum(prior * math.exp(score - top) for prior, score in pairs))
 
 
-def _share(
+def _share_kinds(
     likelihoods: Mapping[str, float], kinds: Mapping[str, QueueKind], unknown: float
-) -> dict[str, float]:
-    """Give the share of each candidate; that of unknown has no name. Kinds are equally likely."""
-    alike = {kind: sum(own is kind for own in kinds.values()) for kind in set(kinds.values())}
-    logs = {
-        name: own
-        - math.log(alike[kinds[name]])
-        - (FITTED_COST if kinds[name] is QueueKind.DROP_TAIL else 0.0)
-        for name, own in likelihoods.items()
-    }
-    logs[""] = unknown
+) -> dict[QueueKind, float]:
+    """Give the share of each kind, all of which are equally likely beforehand.
+
+    A kind is as near as the nearest of its candidates: another kind of PIE does not make PIE less
+    likely.
+    """
+    logs = {QueueKind.UNKNOWN: unknown}
+    for name, own in likelihoods.items():
+        cost = FITTED_COST if kinds[name] is QueueKind.DROP_TAIL else 0.0
+        logs[kinds[name]] = max(logs.get(kinds[name], -math.inf), own - cost)
     top = max(logs.values())
-    weights = {name: math.exp(own - top) for name, own in logs.items()}
+    weights = {kind: math.exp(OVERLAP * (own - top)) for kind, own in logs.items()}
     total = math.fsum(weights.values())
-    return {name: own / total for name, own in weights.items()}
+    return {kind: weights.get(kind, 0.0) / total for kind in QueueKind}
 
 
 def _doubt(likelihoods: Mapping[QueueKind, float]) -> dict[QueueKind, float]:
