@@ -10,8 +10,19 @@ import polars as pl
 
 from headend.loading.senders import export_tcp_info
 
-from .lines import CRUSADER, FLENT, IRTT, NDT7, PARTS, SPANS, LineTest, Probing
-from .lines import EMPTYING, IDLE, LOADED
+from .lines import (
+    CRUSADER,
+    EMPTYING,
+    FLENT,
+    IDLE,
+    IRTT,
+    LOADED,
+    NDT7,
+    PARTS,
+    SPANS,
+    LineTest,
+    Probing,
+)
 from .one_way import read_probes
 from .tool_files import (
     write_crusader,
