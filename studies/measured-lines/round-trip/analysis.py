@@ -12,7 +12,7 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
 from headend.fitting.estimates import Flag, QueueKind
-from headend.study import ClaimResult, ClaimVerdict, decide_over_seeds
+from headend.study import ClaimResult, ClaimVerdict, decide
 
 from .trips import QUANTITIES, make_trips
 
@@ -60,16 +60,16 @@ def check_within(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     size = pl.col("error").abs() / (truth if "share" in limits else 1.0)
     rows = rows.with_columns(size=size).sort("size")
     within = limits.get("share", limits.get("within"))
-    found = decide_over_seeds([float(own <= within) for own in rows["size"]], low=limits["least"])
+    found = [float(own <= within) for own in rows["size"]]
     middle, worst = rows["size"].median(), rows.row(-1, named=True)
-    text = f"{found.mean:.1%} of {rows.height}; median {_write(middle, limits)}, most" + (
+    text = f"{_mean(found):.1%} of {rows.height}; median {_write(middle, limits)}, most" + (
         f" {_write(worst['size'], limits)} (line {worst['line']}, {worst['direction']})"
     )
     if bounds:
         text += f"; {bounds} more are bounds only" + (
             " or of senders that were the limit" if quantity == "rate" else ""
         )
-    return found.tell(text, _explain(found.verdict, limits))
+    return _hold(found, text, limits, low=limits["least"])
 
 
 def check_bounds(points: pl.DataFrame, limits: Limits) -> ClaimResult:
@@ -80,8 +80,7 @@ def check_bounds(points: pl.DataFrame, limits: Limits) -> ClaimResult:
         return ClaimResult("no bounds", ClaimVerdict.UNTESTABLE)
     most = 1 + limits["share"]
     kept = (rows["buffer"] <= most * rows["buffer_truth"]).cast(pl.Float64).to_list()
-    found = decide_over_seeds(kept, low=limits["least"])
-    return found.tell(f"{found.mean:.1%} of {rows.height}", _explain(found.verdict, limits))
+    return _hold(kept, f"{_mean(kept):.1%} of {rows.height}", limits, low=limits["least"])
 
 
 def check_cover(points: pl.DataFrame, limits: Limits) -> ClaimResult:
@@ -99,8 +98,8 @@ def check_cover(points: pl.DataFrame, limits: Limits) -> ClaimResult:
         hits += covered
     if not hits:
         return ClaimResult("no intervals", ClaimVerdict.UNTESTABLE)
-    found = decide_over_seeds(hits, limits["least"], limits["most"])
-    return found.tell(f"{found.mean:.1%}: {', '.join(texts)}", _explain(found.verdict, limits))
+    text = f"{_mean(hits):.1%}: {', '.join(texts)}"
+    return _hold(hits, text, limits, limits["least"], limits["most"])
 
 
 def check_kind(points: pl.DataFrame, limits: Limits) -> ClaimResult:
@@ -108,14 +107,14 @@ def check_kind(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     rows = _take_identified(points, limits)
     if rows.is_empty():
         return ClaimResult("no queue was identified", ClaimVerdict.UNTESTABLE)
-    found = decide_over_seeds(_find_right(rows), low=limits["least"])
+    found = _find_right(rows)
     parts = [
         f"{kind} {_mean(_find_right(own)):.0%} of {own.height}"
         for kind in (own.value for own in QueueKind)
         if (own := rows.filter(kind_truth=kind)).height
     ]
-    text = f"{found.mean:.1%}: {', '.join(parts)}"
-    return found.tell(text, _explain(found.verdict, limits))
+    text = f"{_mean(found):.1%}: {', '.join(parts)}"
+    return _hold(found, text, limits, low=limits["least"])
 
 
 def check_sure(points: pl.DataFrame, limits: Limits) -> ClaimResult:
@@ -129,14 +128,13 @@ def check_sure(points: pl.DataFrame, limits: Limits) -> ClaimResult:
         )
         for row in rows.iter_rows(named=True)
     ]
-    found = decide_over_seeds(wrong, high=limits["most"])
     pairs = [
         f"{row['kind_truth']} taken for {row['kind']} (line {row['line']} {row['direction']})"
         for row, is_wrong in zip(rows.iter_rows(named=True), wrong, strict=True)
         if is_wrong
     ]
-    text = f"{found.mean:.1%} of {rows.height}{': ' if pairs else ''}{_list_some(pairs)}"
-    return found.tell(text, _explain(found.verdict, limits))
+    text = f"{_mean(wrong):.1%} of {rows.height}{': ' if pairs else ''}{_list_some(pairs)}"
+    return _hold(wrong, text, limits, high=limits["most"])
 
 
 def _take_identified(points: pl.DataFrame, limits: Limits) -> pl.DataFrame:
@@ -147,9 +145,13 @@ def _find_right(rows: pl.DataFrame) -> list[float]:
     return (rows["kind"] == rows["kind_truth"]).cast(pl.Float64).to_list()
 
 
-def _explain(verdict: ClaimVerdict, limits: Limits) -> str:
-    """Give the tested cause of a claim that does not hold."""
-    return "" if verdict is ClaimVerdict.REPRODUCED else limits.get("why", "no cause was found")
+def _hold(
+    values: Sequence[float], text: str, limits: Limits, low: float = 0.0, high: float = 1.0
+) -> ClaimResult:
+    """Hold the share of the design's cases that are as they should be against bounds."""
+    verdict = decide(low <= _mean(values) <= high)
+    why = "" if verdict is ClaimVerdict.REPRODUCED else limits.get("why", "no cause was found")
+    return ClaimResult(text, verdict, why=why)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -228,15 +230,19 @@ def draw_kinds(points: pl.DataFrame) -> list[Panel]:
     """Draw how many queues of each kind were taken for which, a panel for each format."""
     rows = take_rows(points, {}).filter(pl.col("kind").is_not_null())
     return [
-        Panel(
-            str(name),
-            make_chart(own.group_by("kind_truth", "kind", maintain_order=True).len("count"))
-            .mark_point(filled=True)
-            .encode(
-                x=vl.X("kind:N", title="taken for"),
-                y=vl.Y("kind_truth:N", title="is"),
-                size=vl.Size("count:Q", title="directions"),
-            ),
-        )
+        Panel(str(name), _draw_kinds(own))
         for (name,), own in rows.group_by("format", maintain_order=True)
     ]
+
+
+def _draw_kinds(rows: pl.DataFrame) -> Any:
+    counts = rows.group_by("kind_truth", "kind", maintain_order=True).len("count")
+    kinds = [kind.value for kind in QueueKind]
+    x = vl.X("kind:N", title="taken for", scale=vl.Scale(domain=kinds))
+    y = vl.Y("kind_truth:N", title="is", scale=vl.Scale(domain=kinds[:-1]))
+    cells = (
+        make_chart(counts)
+        .mark_rect()
+        .encode(x=x, y=y, color=vl.Color("count:Q", title="directions"))
+    )
+    return vl.layer(cells, make_chart(counts).mark_text().encode(x=x, y=y, text=vl.Text("count:Q")))
