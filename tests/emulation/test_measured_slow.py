@@ -12,6 +12,7 @@ import pytest
 
 from emulation.command import NotTrustworthyError, emulate, find_missing, repeat_until_trustworthy
 from emulation.line import write_plain
+from emulation.machine import Control, Sleeps
 from headend.fitting.estimates import Bound, LineEstimates
 from headend.fitting.estimating import estimate_line
 from headend.measurement.reading import read_measurement
@@ -29,8 +30,13 @@ LOADS = (
 )
 
 
-def measure(folder: Path, probe: str, server: str, *tools: str) -> LineEstimates:
-    """Test the line with a probe beside two transfers, and estimate it from the tools' files."""
+def measure(folder: Path, probe: str, server: str, *tools: str) -> tuple[LineEstimates, Sleeps]:
+    """Test the line with a probe beside two transfers, and estimate it from the tools' files.
+
+    Returns
+    -------
+    The estimates, and how late bare sleeps were meanwhile: as late may a probe be answered.
+    """
     if missing := find_missing("iperf3", *tools):
         pytest.skip(missing)
     written = folder / "written"
@@ -38,13 +44,16 @@ def measure(folder: Path, probe: str, server: str, *tools: str) -> LineEstimates
     command = ["sh", "-c", f"{probe.format(written)} & {LOADS.format(written)}"]
     serve = ["sh", "-c", server]
     try:
-        repeat_until_trustworthy(lambda: emulate(SCENARIO, command, folder=folder, server=serve))
+        with Control() as control:
+            repeat_until_trustworthy(
+                lambda: emulate(SCENARIO, command, folder=folder, server=serve)
+            )
     except NotTrustworthyError as error:
-        pytest.skip(str(error))
-    return estimate_line(read_measurement(sorted(written.iterdir())))
+        pytest.skip(f"{error}; {control.sleeps}")
+    return estimate_line(read_measurement(sorted(written.iterdir()))), control.sleeps
 
 
-def assert_found(estimates: LineEstimates) -> None:
+def assert_found(estimates: LineEstimates, sleeps: Sleeps) -> None:
     """Hold estimates against the line, by the tolerances of the round trip."""
     base = estimates.base_delay
     assert base
@@ -56,20 +65,22 @@ def assert_found(estimates: LineEstimates) -> None:
     buffer = estimates.directions[Direction.UP].buffer
     assert buffer
     assert buffer.bound is not Bound.AT_MOST
+    late = 2 * sleeps.max_ns / 1e6
     if buffer.bound is None:
-        assert buffer.value == pytest.approx(BUFFER_MS, rel=0.1)
+        assert buffer.value == pytest.approx(BUFFER_MS, rel=0.1), sleeps
     else:
-        assert buffer.value <= 1.1 * BUFFER_MS
+        # The largest delay is a bound, and a probe that waits for its program is one too.
+        assert buffer.value <= 1.1 * BUFFER_MS + late, sleeps
 
 
 @pytest.mark.slow
 def test_ping_and_iperf3_tell_the_line_that_was_set(tmp_path: Path) -> None:
     probe = "ping -4 -D -i 0.05 -w 41 server > {0}/ping.log"
-    assert_found(measure(tmp_path, probe, "exec iperf3 -s > /dev/null", "ping"))
+    assert_found(*measure(tmp_path, probe, "exec iperf3 -s > /dev/null", "ping"))
 
 
 @pytest.mark.slow
 def test_irtt_and_iperf3_tell_the_line_that_was_set(tmp_path: Path) -> None:
     probe = "irtt client -i 20ms -d 41s -Q -o {0}/irtt.json server"
     server = "irtt server > /dev/null & exec iperf3 -s > /dev/null"
-    assert_found(measure(tmp_path, probe, server, "irtt"))
+    assert_found(*measure(tmp_path, probe, server, "irtt"))
