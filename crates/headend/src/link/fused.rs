@@ -2,8 +2,8 @@
 //! packet arrives.
 //!
 //! Three conditions make this possible: the limit of the queue alone decides which packets are
-//! dropped, the link loses none, and neither rate nor delay ever changes. Then a packet is sent when the packet before it has left,
-//! or at once (Lindley's recursion).
+//! dropped, the link loses none, and neither rate nor delay ever changes. Then a packet is sent
+//! when the packet before it has left, or at once (Lindley's recursion).
 //!
 //! The packet goes directly to the delay line after the link, with its time of arrival there. This
 //! file keeps only what the limit and the records need until the packet is sent. A departure is

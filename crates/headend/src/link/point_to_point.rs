@@ -21,9 +21,9 @@
 //!
 //! A packet that the link loses has been sent: it took its time on the line, and never arrives.
 //!
-//! The delay line of the next hop carries the packet to the far end. Where the delay varies, a packet
-//! has the delay of the moment at which its last bit leaves. A packet never overtakes: while the
-//! delay falls, it arrives with the one before it.
+//! The delay line of the next hop carries the packet to the far end. Where the delay varies, a
+//! packet has the delay of the moment at which its last bit leaves. A packet never overtakes: while
+//! the delay falls, it arrives with the one before it.
 
 use super::fused::Fused;
 use super::token_bucket::TokenBuckets;

@@ -23,8 +23,8 @@ pub struct VaryingRate {
     /// is at `"0 s"`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<(Duration, Rate)>,
-    /// The steps repeat after this time. Default: of a recorded line, its length; otherwise the last
-    /// step stays.
+    /// The steps repeat after this time. Default: of a recorded line, its length; otherwise the
+    /// last step stays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub period: Option<Duration>,
     /// A file, relative to the scenario. In Mahimahi's format: a line for each millisecond at which
@@ -34,8 +34,8 @@ pub struct VaryingRate {
     /// as long as the one before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
-    /// A trace in Mahimahi's format, written here: whole milliseconds in rising order, the last of which is the length
-    /// of the pattern.
+    /// A trace in Mahimahi's format, written here: whole milliseconds in rising order, the last of
+    /// which is the length of the pattern.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub opportunities: Vec<u64>,
 }
@@ -124,8 +124,8 @@ fn plan_opportunities(path: &str, varying: &VaryingRate) -> Result<RateSchedule,
     Ok(RateSchedule::Opportunities { times })
 }
 
-/// Puts the contents of a trace file in place of its name, so that the scenario needs no file. Where
-/// the file has another column than the rate, `take` may say why that is wrong.
+/// Puts the contents of a trace file in place of its name, so that the scenario needs no file.
+/// Where the file has another column than the rate, `take` may say why that is wrong.
 pub(super) fn embed_trace(
     path: &str,
     rate: &mut VaryingRate,

@@ -96,10 +96,11 @@ fn plain() -> Vec<Example> {
 
 /// Rate, delay and losses that vary, with an outage.
 fn recorded() -> Example {
-    let text = "up.rate = { steps = [['0 s', '3 Mbit/s'], ['70 ms', '0 bit/s']], period = '0.1 s' }\n\
+    let text = "up.queue.drop_tail.limit = '60 packets'\n\
+                up.rate.steps = [['0 s', '3 Mbit/s'], ['70 ms', '0 bit/s']]\n\
+                up.rate.period = '0.1 s'\n\
                 up.delay = { steps = [['0 s', '2 ms'], ['33 ms', '9 ms']], period = '50 ms' }\n\
-                up.loss = { steps = [['0 s', '50 %'], ['40 ms', 0]], period = '90 ms' }\n\
-                up.queue.drop_tail.limit = '60 packets'";
+                up.loss = { steps = [['0 s', '50 %'], ['40 ms', 0]], period = '90 ms' }";
     // A packet arrives up to 7 ms earlier or later than the one before it left.
     let bound = Bound {
         jitter: Duration::from_millis(7),

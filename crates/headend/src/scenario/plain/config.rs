@@ -33,8 +33,8 @@ pub struct LinkDirection {
     /// Propagation delay, or a table with one that varies. Default: none (`"0 s"`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<OrTable<Duration, VaryingDelay>>,
-    /// Packets lost behind the queue, each at random: a share, or a table with one that varies. They
-    /// have taken their time on the link, and count as `corrupted`. Default: none.
+    /// Packets lost behind the queue, each at random: a share, or a table with one that varies.
+    /// They have taken their time on the link, and count as `corrupted`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss: Option<OrTable<Probability, VaryingLoss>>,
     /// Which bytes of a packet `rate`, `policer`, `shaper` and the queue count: a keyword of
