@@ -356,6 +356,21 @@ def test_the_answer_says_what_is_true_of_each_variation(found: Recommendation) -
     assert "the delay reached no ceiling" in told
 
 
+def test_what_is_advised_is_run_with_other_senders_too(found: Recommendation) -> None:
+    choices = found.own_choices
+    assert choices
+    variations = [own.decision.tier.variation for own in choices.varied]
+
+    assert [own.sender for own in variations if own and own.sender] == [
+        "10 cubic",
+        "bbr3",
+        "10 bbr3",
+    ]
+    assert set(found.table["sender"]) == {"cubic", "10 cubic", "bbr3", "10 bbr3"}
+    told = " ".join(write_owner_text(choices).certainty)
+    assert "ith uploads of BBR version 3 with 1 connection" in told
+
+
 def test_the_owner_is_told_what_to_do_to_ask_and_to_leave(found: Recommendation) -> None:
     choices = found.own_choices
     assert choices

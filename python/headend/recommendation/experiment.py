@@ -13,13 +13,13 @@ from headend.errors import InputError, refuse_argument, take_path
 from headend.recommendation.candidate import Candidate
 from headend.recommendation.conditions import read_tier_wish
 from headend.recommendation.keeping import Kept, add_sums, keep
-from headend.recommendation.owner import find_own_choices
 from headend.recommendation.page import write_recommendation
 from headend.recommendation.reading import list_wanted, read_request
 from headend.recommendation.request import Request
 from headend.recommendation.result import Recommendation, open_recommendation_folder
+from headend.recommendation.sender import USUAL, read_senders
 from headend.recommendation.tier import Tier
-from headend.recommendation.variations import list_variations
+from headend.recommendation.variations import list_sender_variations, list_variations
 from headend.results.store import PointStore, list_points
 from headend.running.executor import Failure, Finished, OnProgress, read_stop
 from headend.running.job import Job, prepare
@@ -197,7 +197,8 @@ def run_request(
 ) -> Recommendation:
     """Run a recommendation, or what is missing of it, with the options of `recommend`.
 
-    Of a line of one's own, variations are run after it: which settings they need is known then.
+    Of a line of one's own, variations are run after it, and what is advised then with other
+    senders: which settings they need is known by then.
     """
     folder = None if out is None else take_path(out, "out")
     stop = read_stop(stop, on_progress)
@@ -217,8 +218,9 @@ def run_request(
         )
 
     result = run(request)
-    if result.complete and (varied := list_all_variations(result)):
-        result = result.join(run(replace(request, tiers=tuple(varied))))
+    for list_more in (_list_variations, _list_other_senders):
+        if result.complete and (varied := list_more(result)):
+            result = result.join(run(replace(request, tiers=tuple(varied))))
     if folder is None:
         return result
     result = replace(result, folder=folder)
@@ -226,15 +228,25 @@ def run_request(
     return result
 
 
-def list_all_variations(result: Recommendation) -> list[Tier]:
-    """List the variations of lines of one's own, with what is to be run of each."""
-    found = []
-    for decision in result.decisions:
-        if decision.tier.is_own:
-            settings = find_own_choices(decision).list_varied()
-            labels = [decision.find(setting).label for setting in settings]
-            found += list_variations(decision.tier, labels)
-    return found
+def _list_variations(result: Recommendation) -> list[Tier]:
+    """List the variations of a line of one's own, with what is to be run of each."""
+    choices = result.own_choices
+    if choices is None:
+        return []
+    return list_variations(choices.decision.tier, choices.name_all(choices.list_varied()))
+
+
+def _list_other_senders(result: Recommendation) -> list[Tier]:
+    """List the variations of such a line with the usual senders that were not asked for."""
+    choices = result.own_choices
+    if choices is None:
+        return []
+    others = [own for own in read_senders(USUAL) if own not in result.request.senders]
+    return list_sender_variations(
+        choices.decision.tier,
+        choices.name_all(choices.list_advised()),
+        others if result.request.senders else (),
+    )
 
 
 def prepare_tier(request: Request, tier: Tier, allowance: Allowance | None = None) -> TierPoints:
@@ -246,7 +258,8 @@ def prepare_tier(request: Request, tier: Tier, allowance: Allowance | None = Non
         Where none of them can be run, and for a condition that cannot be asked.
     """
     candidates = tuple(request.list_candidates(tier))
-    cases = [(candidate, sender) for candidate in candidates for sender in request.cases]
+    senders = request.list_cases(tier)
+    cases = [(candidate, sender) for candidate in candidates for sender in senders]
     texts = [request.read_text(tier, *case) for case in cases]
     loaded = [
         _attempt(lambda own: Vocabulary.from_scenario(own.load(request.overrides).scenario), text)
@@ -256,13 +269,13 @@ def prepare_tier(request: Request, tier: Tier, allowance: Allowance | None = Non
     # What can be asked does not depend on how many connections an upload has.
     asked, others = (
         [own for own in part if isinstance(own, Vocabulary)]
-        for part in (loaded[:: len(request.cases)], loaded)
+        for part in (loaded[:: len(senders)], loaded)
     )
     wish = read_tier_wish(request, tier, asked or others)
     points: list[tuple[Mapping[str, Any], Job | Failure]] = []
     made: list[Kept] = []
     for at, ((candidate, sender), text, own) in enumerate(zip(cases, texts, loaded, strict=True)):
-        number = at // len(request.cases) + 1
+        number = at // len(senders) + 1
         place = {"tier": tier.name, "setting": number, "choice": candidate.label}
         place |= {"sender": str(sender)} if sender else {}
         for seed in request.seeds:

@@ -43,7 +43,7 @@ class Varied:
     decision
         Of that line.
     today
-        Whether everybody is well with it as it is.
+        Whether everybody is well with it as it is; missing where that was not run.
     standings
         Whether a choice that holds with the line holds there, by its setting in the decision of
         the line; that of today where the line has the choice already.
@@ -88,7 +88,11 @@ class OwnChoices:
         return self.decision.choose(robust or tried)
 
     def _is_robust(self, setting: int) -> bool:
-        found = [standings.get(setting) for _, _, standings in self._held]
+        found = [
+            standings.get(setting)
+            for decision, _, standings in self._held
+            if decision.tier.variation and not decision.tier.variation.sender
+        ]
         return bool(found) and set(found) == {Feasibility.HOLDS}
 
     @functools.cached_property
@@ -204,6 +208,17 @@ class OwnChoices:
         found = [self.today, best, *shares, self.asked.setting]
         return list(dict.fromkeys(own for own in found if own))
 
+    def list_advised(self) -> list[int]:
+        """List what may be advised: today where it is enough, else what the two can set."""
+        if self.verdict is Verdict.NOTHING_NEEDED:
+            return [self.today]
+        found = [self.mine.setting, self.asked.setting]
+        return [own for own in found if own and self.has(own)]
+
+    def name_all(self, settings: Sequence[int]) -> list[str]:
+        """Give the labels of settings."""
+        return [self.decision.find(own).label for own in settings]
+
     def has_gain(self, setting: int) -> bool:
         """Say whether a condition that is missed today holds with a setting."""
         missed = self.decision.list_missed(self.today)
@@ -224,15 +239,15 @@ class OwnChoices:
     @functools.cached_property
     def varied(self) -> list[Varied]:
         """What holds with each variation that was run."""
-        advised = (self.mine.setting, self.asked.setting)
-        kept = [own for own in advised if own and self.has(own)]
+        kept = self.list_advised()  # of a line that needs nothing, today alone
         before = self.decision.standings[self.today]
         return [
             Varied(
                 decision,
                 today,
-                {own: standing for own, standing in standings.items() if own in kept},
-                today is before and all(standings.get(own) is Feasibility.HOLDS for own in kept),
+                found := {own: standing for own, standing in standings.items() if own in kept},
+                today in (before, Feasibility.MISSING)
+                and all(standing is Feasibility.HOLDS for standing in found.values()),
             )
             for decision, today, standings in self._held
         ]
@@ -247,7 +262,11 @@ class OwnChoices:
         today = other.standings.get(other.today or 0, Feasibility.MISSING)
         tried = other.tier.variation.tried if other.tier.variation else ()
         standings = {}
-        for setting in self.list_varied()[1:]:
+        for setting in dict.fromkeys(
+            (*self.list_varied(), *self._list_settings((Feature.ROUTER,)))
+        ):
+            if setting == self.today:
+                continue
             label = self.decision.find(setting).label
             if label in labels:
                 standings[setting] = other.standings[labels[label]]

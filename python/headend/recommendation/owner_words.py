@@ -166,10 +166,24 @@ def _describe_verdict(choices: OwnChoices) -> str:
 def _describe_difference(choices: OwnChoices) -> str:
     """Say what becomes better than today with what is advised, and what an upload loses."""
     advised = choices.advised
-    if advised is None or advised == choices.today:
+    if advised is not None and advised == choices.today:
+        return _count_other(choices)
+    if advised is None:
         return ""
     changes = describe_changes(choices.decision, advised, choices.today)
     return f"With {_label(choices, advised)}, {changes}."
+
+
+def _count_other(choices: OwnChoices) -> str:
+    """Count the variations with which a line that needs nothing would need help."""
+    other = sum(not own.is_same for own in choices.varied)
+    if not other:
+        return ""
+    verb = "is" if other == 1 else "are"
+    return (
+        f"With {other} of {write_count(len(choices.varied), 'variation')} of the line or of the"
+        f" uploads that {verb} possible too, it needs help."
+    )
 
 
 def _label(choices: OwnChoices, setting: int) -> str:

@@ -108,10 +108,15 @@ class Request:
         """The uploads that do not say who sends them."""
         return list_open_uploads(self.people)
 
-    @property
-    def cases(self) -> tuple[Sender | None, ...]:
-        """The senders, or one None where all uploads are as they are."""
-        return self.senders or (None,)
+    def list_senders(self, tier: Tier) -> tuple[Sender, ...]:
+        """List who sends the uploads of a tier: a variation can be about another sender."""
+        if tier.variation and tier.variation.sender:
+            return read_senders(tier.variation.sender)
+        return self.senders
+
+    def list_cases(self, tier: Tier) -> tuple[Sender | None, ...]:
+        """List the senders, or one None where all uploads are as they are."""
+        return self.list_senders(tier) or (None,)
 
     def read_text(self, tier: Tier, candidate: Candidate, sender: Sender | None = None) -> Text:
         """Give the scenario of one setting as text."""

@@ -80,13 +80,18 @@ class Recommendation(Experiment, Presented):
     @functools.cached_property
     def design(self) -> Design:
         """The settings of all tiers, one by one."""
-        senders = [str(own) for own in self.request.senders]
+        senders = self.request.senders
         roles: dict[str, Role] = {"tier": "given", "choice": "choice"}
         settings = [(tier.name, own.label) for tier, tried, _ in self.tiers for own in tried]
         places: list[tuple[str, ...]] = [*settings]
         if senders:
             roles["sender"] = "given"
-            places = [(*own, sender) for own in settings for sender in senders]
+            places = [
+                (tier.name, own.label, str(sender))
+                for tier, tried, _ in self.tiers
+                for own in tried
+                for sender in self.request.list_senders(tier)
+            ]
         factors = []
         for (name, role), values in zip(roles.items(), zip(*places, strict=True), strict=True):
             labels = tuple(dict.fromkeys(values))
@@ -122,7 +127,8 @@ class Recommendation(Experiment, Presented):
         found = []
         for tier, candidates, wish in self.tiers:
             own = self.table.filter(pl.col("tier") == tier.name) if self.table.width else self.table
-            found.append(decide(tier, candidates, own, wish, seeds, demands, self.request.senders))
+            senders = self.request.list_senders(tier)
+            found.append(decide(tier, candidates, own, wish, seeds, demands, senders))
         return tuple(found)
 
     @functools.cached_property

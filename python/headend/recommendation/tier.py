@@ -37,12 +37,16 @@ class Variation:
         The labels of the candidates that are tried.
     likelihood
         How likely it is, where that is known.
+    sender
+        Who sends the uploads in place of those asked for, as `headend.recommendation.sender` writes
+        it; empty for these.
     """
 
     of: str
     words: str
     tried: tuple[str, ...]
     likelihood: float | None = None
+    sender: str = ""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any
 from headend.modem_file.generation import find_generation
 from headend.recommendation.own_choices import find_limit, find_today, name_queue
 from headend.recommendation.rates import write_rate
+from headend.recommendation.sender import Sender
 from headend.recommendation.tier import Tier, Variation
 from headend.scenario.fit_note import FitNote
 from headend.text.quantity import format_quantity, parse_quantity
@@ -71,6 +72,22 @@ def list_variations(tier: Tier, tried: Sequence[str]) -> list[Tier]:
             *_vary_queue(tier, tier.fit),
         )
         if (variation := Variation(tier.name, words, tuple(tried), likelihood))
+    ]
+
+
+def list_sender_variations(
+    tier: Tier, tried: Sequence[str], senders: Sequence[Sender]
+) -> list[Tier]:
+    """List the same line with other senders of the uploads."""
+    words = {own: f"with uploads of {own.words}" for own in senders}
+    return [
+        replace(
+            tier,
+            name=f"{tier.name} {told}",
+            variation=Variation(tier.name, told, tuple(tried), sender=str(own)),
+        )
+        for own, told in words.items()
+        if tried
     ]
 
 
