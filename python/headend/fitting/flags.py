@@ -274,11 +274,8 @@ def _flag_rate(direction: Direction, seen: Evidence) -> Iterator[tuple[Flag, str
 def _flag_few(direction: Direction, seen: Evidence) -> Iterator[tuple[Flag, str]]:
     if seen.added is not None and len(seen.added.whole.delays) < ENOUGH_LOADED:
         where = "The loaded line" if seen.added.mixed else f"The loaded {direction}stream"
-        yield (
-            Flag.FEW_SAMPLES,
-            f"{where} has {write_count(len(seen.added.whole.delays), 'sample')} of delay, fewer than "
-            f"{ENOUGH_LOADED}.",
-        )
+        count = write_count(len(seen.added.whole.delays), "sample")
+        yield Flag.FEW_SAMPLES, f"{where} has {count} of delay, fewer than {ENOUGH_LOADED}."
     if seen.rates is not None and len(seen.rates.seconds) < ENOUGH_SECONDS:
         yield (
             Flag.FEW_SAMPLES,
