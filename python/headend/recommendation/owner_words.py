@@ -26,7 +26,7 @@ from headend.recommendation.sentences import (
 )
 from headend.recommendation.tier import Tier
 from headend.recommendation.variations import UNKNOWN
-from headend.text.quantity import choose_unit, format_quantity
+from headend.text.quantity import choose_unit, format_quantity, parse_quantity
 from headend.text.wording import capitalise, join_names, write_count
 from headend.wording.answer import Answer
 from headend.wording.table import Cell, Column, Row, Table
@@ -309,7 +309,7 @@ def _name_faster(choices: OwnChoices, setting: int) -> str:
     candidate, tier = choices.decision.find(setting), choices.decision.tier
     rates = join_names(
         [
-            f"{own['rate']} {word}"
+            f"{_round_rate(own['rate'])} {word}"
             for own, word in ((candidate.upstream, "up"), (candidate.downstream, "down"))
         ]
     )
@@ -317,6 +317,10 @@ def _name_faster(choices: OwnChoices, setting: int) -> str:
         return f"{rates}, with {candidate.router.label} in a router of your own"
     same = "the same buffer in bytes" if "bytes" in candidate.label else "its queue as it is today"
     return f"{rates}, with {same}" if tier.today else rates
+
+
+def _round_rate(text: str) -> str:
+    return format_quantity(float(f"{parse_quantity(text, 'rate').value:.3g}"), "rate")
 
 
 def write_letter(choices: OwnChoices) -> list[str]:
