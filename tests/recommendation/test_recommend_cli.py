@@ -265,7 +265,7 @@ def test_no_file_is_written_where_nothing_holds(kept: Path) -> None:
         ),
         (["swept"], "holds the results of a sweep; expected a file of tiers"),
         (["upload-and-call"], "--traffic upload-and-call"),
-        (["scenario.toml"], "found the links wifi and cable"),
+        (["scenario.toml"], "found link.wifi.dot11b, a cell of Wi-Fi"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
