@@ -107,6 +107,12 @@ FOREIGN = {
     "deep objects": b'{"a":' * 100_000,
     "a long name": b'{"' + b"a" * 1_000_000 + b'": 1}',
     "many digits": b"[" + b"9" * 100_000 + b"]",
+    "a name with a control character": b'{"type": "result", "ping": {}, "downloa\x7fd": 3}',
+    "a version with a control character": b"""{"version": {}, "config": {}, "stats": {},
+        "round_trips": [{"timestamps": {"client": {"send": {"\x7fwall": 1}}}}]}""",
+    "many other names": b'{"config": {}, "stats": {}, "round_trips": [{'
+    + b",".join(b'"%d": 1' % number for number in range(200_000))
+    + b"}]}",
     "a name twice": b'{"type": "result", "type": "result"}',
     "half a zip": gzip.compress(b"{}" * 1000)[:-20],
     "no zip": b"\x1f\x8b\x08" + bytes(100),
@@ -114,6 +120,7 @@ FOREIGN = {
     "zip and more": gzip.compress(b"{}") + b"more",
     "a long line": b"time" + b" 1" * 1_000_000,
     "commas": b"time_s" + b"," * 1_000_000,
+    "a long name of a column": b"time_s," + b"abcdefghij" * 100_000 + b"\n1,2\n",
     "quotes": b'time_s,delay_ms\n"' + b"1" * 1_000_000,
 }
 

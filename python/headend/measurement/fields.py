@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ LONGEST_DELAY_MS = 3.6e6
 
 #: The fastest rate, bit/s: a thousand times the fastest Ethernet of today.
 FASTEST_BIT_S = 1e15
+
+#: An object of more fields, or of longer names, is no object with a slip of the pen in a name.
+_MOST_COMPARED, _LONGEST_COMPARED = 100, 40
 
 
 def describe(value: Any) -> str:
@@ -94,10 +98,15 @@ class JsonObject:
         """Give the error for a field that is missing or is not what is expected."""
         place = f"{self.place}.{key}" if self.place else key
         if key not in self.values:
-            found = f"found nothing{suggest(key, self.values) if len(self.values) else ''}"
+            found = f"found nothing{reveal_line(suggest(key, self._list_names()))}"
         else:
             found = f"found {describe(self.values[key])}"
         return InputError(f"{self.path}: {reveal_line(place)}: expected {expected}, {found}")
+
+    def _list_names(self) -> list[str]:
+        """List names that a person may have meant: comparing takes time for each character."""
+        names = itertools.islice(self.values, _MOST_COMPARED)
+        return [name for name in names if len(name) <= _LONGEST_COMPARED]
 
     def number(
         self,
