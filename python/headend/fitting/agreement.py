@@ -113,7 +113,7 @@ def compare(
     measured: tuple[Samples, Sequence[float]],
     simulated: tuple[Samples, Sequence[float]],
     *,
-    has_rate: bool = True,
+    has_delays: bool = True,
 ) -> Agreement:
     """Compare a phase.
 
@@ -121,18 +121,18 @@ def compare(
     ----------
     measured, simulated
         The added delays of the probe, and rates in bins of a second.
-    has_rate
-        Whether rates may be compared.
+    has_delays
+        Whether a grade needs delays; if not, it is of the rate alone.
     """
-    sides = [
-        _describe(samples, rates, has_rate=has_rate) for samples, rates in (measured, simulated)
-    ]
+    sides = [_describe(samples, rates) for samples, rates in (measured, simulated)]
     pairs = [sorted(_settle(samples)) for samples, _ in (measured, simulated)]
     distance = largest = None
     if all(len(own) >= LEAST_SAMPLES for own in pairs):
         distance, largest = measure_distance(*pairs), measure_largest(*pairs)
     mean = math.fsum(pairs[0]) / len(pairs[0]) if pairs[0] else 0.0
-    grade = _grade(sides[0], sides[1], distance, mean)
+    grade = (
+        _grade(sides[0], sides[1], distance, mean) if distance is not None or not has_delays else ""
+    )
     return Agreement(load, trip, direction, sides[0], sides[1], distance, largest, grade)
 
 
@@ -181,7 +181,7 @@ def measure_largest(first: Sequence[float], second: Sequence[float]) -> float:
     return largest
 
 
-def _describe(samples: Samples, rates: Sequence[float], *, has_rate: bool) -> Side:
+def _describe(samples: Samples, rates: Sequence[float]) -> Side:
     ordered = sorted(_settle(samples))
     enough = len(ordered) >= LEAST_SAMPLES
     p50, p90, p99 = (
@@ -194,7 +194,7 @@ def _describe(samples: Samples, rates: Sequence[float], *, has_rate: bool) -> Si
         lost = sum(at >= SETTLING for at in samples.lost)
         loss = lost / (lost + len(ordered))
     kept = list(rates)[int(SETTLING) :]
-    rate = math.fsum(kept) / len(kept) if kept and has_rate else None
+    rate = math.fsum(kept) / len(kept) if kept else None
     return Side(rate, p50, p90, p99, loss, correlate(samples, 1.0) if samples.times else None)
 
 
@@ -214,7 +214,7 @@ def _grade(measured: Side, simulated: Side, distance: float | None, mean: float)
         if measured.loss is not None and simulated.loss is not None:
             roots = abs(math.sqrt(measured.loss) - math.sqrt(simulated.loss))
             worst.append(_place(roots, LOSS_BOUNDS))
-    return GRADES[max(worst)] if worst and distance is not None else ""
+    return GRADES[max(worst)] if worst else ""
 
 
 def _place(value: float, bounds: Sequence[float]) -> int:

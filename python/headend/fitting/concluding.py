@@ -78,6 +78,7 @@ def conclude(request: Request, trials: Sequence[Trial], features: Features) -> F
             own.rate.value,
             jitter,
             has_samples=observation.median is None,
+            was_full=_was_full(request, way, measured),
         )
         reasons = list_reasons(measured, simulated, near)
         guesses[way] = replace(near.guess, reasons=reasons)
@@ -109,6 +110,12 @@ def conclude(request: Request, trials: Sequence[Trial], features: Features) -> F
 
 
 _NOTHING = ("No delay was measured while this direction was loaded.",)
+
+
+def _was_full(request: Request, way: Direction, measured: Mapping[str, float]) -> bool:
+    """Whether connections waited, or sent packets again: then the load did fill the line."""
+    again = (own.share for own in request.measurement.retransmissions if own.direction is way)
+    return "in_flow.p50" in measured or max(again, default=0.0) > 0
 
 
 def _list_simulated(
@@ -159,15 +166,19 @@ def _compare(
         record = _run(content, request.seeds[0])
         simulated = take_probe(record, "probe", planned.trip, planned.idle)
         measured = observation.cut(planned.seconds)
-        for way in ways:
+        nothing = Samples((), ())
+        for place, way in enumerate(ways):
             rates = (measured.rates or {}).get(way, [])
+            # The delays of both directions at once are the same for both.
+            probes = (nothing, nothing) if place else (measured.probe, simulated)
             agreements.append(
                 compare(
                     planned.load,
                     planned.trip,
                     way.value,
-                    (measured.probe, rates),
-                    (simulated, take_rates(record, way) if rates else []),
+                    (probes[0], rates),
+                    (probes[1], take_rates(record, way) if rates else []),
+                    has_delays=not place,
                 )
             )
         curves += [

@@ -77,6 +77,13 @@ OVERLAP = 0.7
 #: the shapes by which queues differ.
 LEAST_UNKNOWN_OF_SUMMARIES = 0.6
 
+#: A queue that makes probes wait no longer than so many times what delays are known to is empty.
+EMPTY = 2.0
+
+#: The share of "unknown" where no probe waited and nothing tells that the line was full: that the
+#: senders did not fill it is as likely as that each flow has a queue.
+LEAST_UNKNOWN_OF_EMPTY = 0.5
+
 
 @dataclass(frozen=True)
 class Simulated:
@@ -124,6 +131,7 @@ def identify(
     jitter: float = 0.0,
     *,
     has_samples: bool = True,
+    was_full: bool = True,
 ) -> Identified:
     """Find which queue is likely.
 
@@ -139,6 +147,9 @@ def identify(
         The spread of delays of the idle line, ms: added delays are known no better.
     has_samples
         Whether the tool keeps samples.
+    was_full
+        Whether connections waited or lost packets, so that the load did fill the line. A line that
+        senders do not fill looks to a probe as one with a queue for each flow.
 
     Returns
     -------
@@ -168,6 +179,8 @@ def identify(
     }
     by_kind = _share_kinds(likelihoods, kinds, -0.5 * UNKNOWN_DISTANCE * used)
     by_kind = _doubt(by_kind)
+    if not was_full and measured.get("delay.p90", 0.0) <= EMPTY * resolution:
+        by_kind = _keep_unknown(by_kind, LEAST_UNKNOWN_OF_EMPTY)
     if not has_samples:
         by_kind = _keep_unknown(by_kind, LEAST_UNKNOWN_OF_SUMMARIES)
     best = max(likelihoods, key=lambda name: likelihoods[name])

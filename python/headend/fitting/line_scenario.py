@@ -109,6 +109,8 @@ def _list_comments(
     for way, guess in guesses.items():
         yield describe_guess(way, guess)
     yield f"Written as a {_NAMES[line.medium]}: {line.why}."
+    if estimates.base_delay is None:
+        yield f"Not measured, and supposed: the delay of the idle line, {line.base_delay:g} ms."
     for way in Direction:
         if not line.directions[way].is_measured:
             yield f"Not measured, and supposed: the rate {way.value}."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from headend.fitting.line_scenario import FILE
 from headend.fitting.owner import advise_next
 from headend.fitting.sentences import LOADS, advise_flag, describe_flag, describe_guess
-from headend.measurement.record import Trip
+from headend.measurement.record import Load, Trip
 from headend.pages.experiment import write_experiment_page
 from headend.pages.section import Page, Section, fold, text
 from headend.sweeps.page import list_failures
@@ -86,9 +86,11 @@ def tabulate_agreement(found: Found) -> Table:
 
 def _list_rows(own: Agreement) -> Iterator[Row]:
     trip = "" if own.trip is Trip.ROUND else f" (packets {own.trip.value})"
-    yield Row(f"{LOADS[own.load].capitalize()}{trip}", place="heading")
+    if own.measured.p50 is not None or own.load is not Load.BOTH:
+        yield Row(f"{LOADS[own.load].capitalize()}{trip}", place="heading")
+    rate = f"rate of the data {own.direction}" if own.load is Load.BOTH else "rate of the data"
     names = {
-        "rate": ("rate of the data", "rate", 1.0),
+        "rate": (rate, "rate", 1.0),
         "p50": ("delay that load adds, median", "time", 1e6),
         "p90": ("90th percentile", "time", 1e6),
         "p99": ("99th percentile", "time", 1e6),
@@ -104,7 +106,8 @@ def _list_rows(own: Agreement) -> Iterator[Row]:
         yield Row("distance of the distributions", (Cell(""), Cell(apart)))
         yield Row("largest difference of shares", (Cell(""), Cell(f"{own.kolmogorov:.2f}")))
     if own.grade:
-        yield Row("grade", (Cell(""), Cell(own.grade)))
+        name = "grade" if own.measured.p50 is not None else "grade of the rate"
+        yield Row(name, (Cell(""), Cell(own.grade)))
 
 
 def _write(side: Side, name: str, kind: str, factor: float) -> str:

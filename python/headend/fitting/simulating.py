@@ -39,6 +39,9 @@ FEWEST_SECONDS = 10.0
 #: Packets of the load that one simulation carries, by which the load of fast lines is shortened.
 MOST_PACKETS = 800_000
 
+#: How much less each pair of queues may cost, of which there are so many more.
+PAIRS_COST = 4
+
 #: Connections of a direction where the tool does not say: speed tests have some.
 SUPPOSED_FLOWS = 4
 
@@ -104,7 +107,8 @@ def plan(observation: Observation, line: FittedLine, flows: Mapping[Direction, i
     """Plan how a phase of load is simulated: no longer than is needed."""
     ways = list(list_directions(observation.load))
     rate = sum(line.directions[way].rate for way in ways)
-    most = max(min(MOST_SECONDS, MOST_PACKETS * _PACKET_BITS / rate), FEWEST_SECONDS)
+    packets = MOST_PACKETS / (PAIRS_COST if len(ways) > 1 else 1)
+    most = max(min(MOST_SECONDS, packets * _PACKET_BITS / rate), FEWEST_SECONDS)
     return Plan(
         observation.load,
         math.floor(min(observation.seconds, most)),

@@ -38,8 +38,9 @@ class Trial:
     prior: float
 
     def choose_seeds(self, seeds: Sequence[int]) -> Sequence[int]:
-        """Choose the seeds that it runs with: an unlikely load needs no more than the fewest."""
-        return seeds if self.prior >= LIKELY else seeds[:_FEWEST_SEEDS]
+        """Choose the seeds that it runs with: an unlikely load, and each of many pairs, the fewest."""
+        few = self.prior < LIKELY or self.plan.load is Load.BOTH
+        return seeds[:_FEWEST_SEEDS] if few else seeds
 
     @property
     def row(self) -> Row:
@@ -76,10 +77,11 @@ def list_trials(request: Request) -> Iterator[Trial]:
 
 
 def _list_tried(request: Request, way: Direction, planned: Plan) -> list[Candidate]:
-    """List the queues that are tried: of a cable line one PIE, its own."""
+    """List the queues that are tried."""
     found = request.line.directions[way].list_candidates(has_marked=planned.has_marked)
-    is_cable = request.line.medium is Medium.CABLE
-    return [own for own in found if not (is_cable and own.name == "pi2")]
+    # Of both directions at once every pair is tried: one PIE of each sort is enough.
+    left_out = request.line.medium is Medium.CABLE or planned.load is Load.BOTH
+    return [own for own in found if not (left_out and own.name == "pi2")]
 
 
 def list_idle(request: Request, way: Direction) -> list[Candidate]:
