@@ -38,7 +38,7 @@ class Trial:
     prior: float
 
     def choose_seeds(self, seeds: Sequence[int]) -> Sequence[int]:
-        """Choose the seeds that it runs with: an unlikely load, and each of many pairs, the fewest."""
+        """Choose its seeds: an unlikely load, and each of many pairs, gets the fewest."""
         few = self.prior < LIKELY or self.plan.load is Load.BOTH
         return seeds[:_FEWEST_SEEDS] if few else seeds
 
