@@ -196,7 +196,7 @@ fn read_header(
             return Err(source.unexpected(line, expected, name));
         };
         let is_rate = |column: &&str| RATE.contains(column);
-        if columns.contains(&column) || is_rate(&column) && columns.iter().any(|c| is_rate(c)) {
+        if columns.contains(&column) || is_rate(&column) && columns.iter().any(is_rate) {
             let expected = "each column once, and one of the rate";
             return Err(source.unexpected(line, expected, header));
         }
@@ -338,8 +338,8 @@ mod tests {
 
     #[test]
     fn a_recording_with_too_many_rows_is_refused() {
-        let rows: String = (0..=MOST_ROWS).map(|row| format!("{row},0\n")).collect();
-        let found = wrong(&format!("time_s,loss\n{rows}"));
+        let rows: Vec<String> = (0..=MOST_ROWS).map(|row| format!("{row},0")).collect();
+        let found = wrong(&format!("time_s,loss\n{}", rows.join("\n")));
         assert!(found.contains("has more than 100000 rows"), "{found}");
     }
 }

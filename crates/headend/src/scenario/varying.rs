@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn a_delay_trace_has_a_line_for_each_interval() {
         let ms = Duration::from_millis;
-        let steps = vec![(ms(0), ms(12)), (ms(20), ms(16)), (ms(30), ms(14))];
+        let steps = [(ms(0), ms(12)), (ms(20), ms(16)), (ms(30), ms(14))];
         let expected = |factor: u64| VaryingDelay {
             steps: (steps.iter().map(|(start, delay)| (*start * factor, *delay))).collect(),
             period: Some(ms(40 * factor)),
