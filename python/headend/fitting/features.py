@@ -82,7 +82,8 @@ def find_features(
     Returns
     -------
     dict of str to float
-        By name; delays in ms, shares from 0 to 1. What cannot be told is absent.
+        By name; delays in ms, the mean rate in bit/s, shares from 0 to 1. What cannot be told is
+        absent.
     """
     steady = _settle(probe)
     found: dict[str, float] = {}
@@ -111,6 +112,8 @@ def find_features(
         ordered = sorted(rates)
         if (high := find_quantile(ordered, 0.9)) > 0:
             found["rate.low"] = find_quantile(ordered, 0.1) / high
+            steady_rates = rates[int(SETTLING) :]
+            found["rate.mean"] = math.fsum(steady_rates) / len(steady_rates)
     return found
 
 

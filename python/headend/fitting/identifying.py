@@ -26,7 +26,8 @@ RESOLUTION_MS = 1.0
 #: - the start, five times that: how connections start together is not known;
 #: - round trips within flows, twice that too: tools smooth them in other ways;
 #: - losses, as the root of the share: 0.03 is 0.1 % beside 0 %, and 0.4 % beside 1 %;
-#: - ranks, echoes and the spread of rates, which go from 0 to 1: 0.1.
+#: - ranks, echoes and the spread of rates, which go from 0 to 1: 0.1;
+#: - the mean rate, as a natural logarithm: 10 %, as others may use the line too.
 FLOORS = {
     "delay": 0.1,
     "start.most": 0.5,
@@ -39,6 +40,7 @@ FLOORS = {
     "echo.short": 0.1,
     "echo.long": 0.1,
     "rate.low": 0.1,
+    "rate.mean": 0.1,
 }
 
 #: How much each feature counts. The eight quantiles of the delay count as two: their place and
@@ -55,6 +57,7 @@ WEIGHTS = {
     "echo.short": 0.5,
     "echo.long": 0.5,
     "rate.low": 0.5,
+    "rate.mean": 1.0,
 }
 
 #: A distance counts at most so much, in squared units of the scale: one feature alone does not
@@ -183,7 +186,7 @@ def identify(
         by_kind = _keep_unknown(by_kind, LEAST_UNKNOWN_OF_EMPTY)
     if not has_samples:
         by_kind = _keep_unknown(by_kind, LEAST_UNKNOWN_OF_SUMMARIES)
-    best = max(likelihoods, key=lambda name: likelihoods[name])
+    best = max(likelihoods, key=lambda name: likelihoods[name] - _find_cost(kinds[name]))
     return Identified(
         QueueGuess(by_kind),
         best,
@@ -202,6 +205,8 @@ def transform(features: Mapping[str, float], resolution: float) -> dict[str, flo
             found[name] = math.log(max(value, 0.0) + resolution)
         elif name == "loss.share":
             found[name] = math.sqrt(value)
+        elif name == "rate.mean":
+            found[name] = math.log(max(value, 1.0))
         else:
             found[name] = value
     return found
@@ -263,12 +268,16 @@ def _share_kinds(
     """
     logs = {QueueKind.UNKNOWN: unknown}
     for name, own in likelihoods.items():
-        cost = FITTED_COST if kinds[name] is QueueKind.DROP_TAIL else 0.0
-        logs[kinds[name]] = max(logs.get(kinds[name], -math.inf), own - cost)
+        kind = kinds[name]
+        logs[kind] = max(logs.get(kind, -math.inf), own - _find_cost(kind))
     top = max(logs.values())
     weights = {kind: math.exp(OVERLAP * (own - top)) for kind, own in logs.items()}
     total = math.fsum(weights.values())
     return {kind: weights.get(kind, 0.0) / total for kind in QueueKind}
+
+
+def _find_cost(kind: QueueKind) -> float:
+    return FITTED_COST if kind is QueueKind.DROP_TAIL else 0.0
 
 
 def _doubt(likelihoods: Mapping[QueueKind, float]) -> dict[QueueKind, float]:

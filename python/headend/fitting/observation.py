@@ -70,8 +70,10 @@ class Observation:
         Of the probe; the interval in s.
     probe
         Delays of an unmarked probe apart from the load.
-    marked, in_flow
-        Those of a marked probe, and of the flows themselves; None without.
+    marked
+        Those of a marked probe; None without.
+    in_flow
+        Round trips of the connections of each direction, as far as they are known.
     rates
         Of each loaded direction, in bins of a second, bit/s of TCP's payload.
     is_timed
@@ -85,7 +87,7 @@ class Observation:
     interval: float
     probe: Samples
     marked: Samples | None = None
-    in_flow: Samples | None = None
+    in_flow: dict[Direction, Samples] | None = None
     rates: dict[Direction, list[float]] | None = None
     is_timed: bool = True
     #: What the idle line itself adds to its least delay: quantiles in even steps, ms.
@@ -105,7 +107,8 @@ class Observation:
         if self.median is not None:
             return {name_quantile(0.5): self.median}
         rates = (self.rates or {}).get(direction, [])
-        return find_features(self.probe, self.marked, self.in_flow, rates)
+        in_flow = (self.in_flow or {}).get(direction)
+        return find_features(self.probe, self.marked, in_flow, rates)
 
     def cut(self, seconds: float) -> Observation:
         """Give its first seconds only."""
@@ -116,7 +119,7 @@ class Observation:
             seconds=seconds,
             probe=_cut(self.probe, seconds),
             marked=self.marked and _cut(self.marked, seconds),
-            in_flow=self.in_flow and _cut(self.in_flow, seconds),
+            in_flow={way: _cut(own, seconds) for way, own in (self.in_flow or {}).items()},
             rates={way: own[: int(seconds / _BIN)] for way, own in (self.rates or {}).items()},
         )
 
@@ -287,7 +290,7 @@ def _observe_untimed(
         for own in other.delays
     ]
     probe = Samples((), [own - least for own in series.delays])
-    in_flow = Samples((), flows) if flows else None
+    in_flow = {way: Samples((), flows) for way in list_directions(load)} if flows else None
     return Observation(
         load,
         SUPPOSED_SECONDS,
@@ -334,16 +337,22 @@ def _find_interval(samples: Samples) -> float:
 
 def _join_in_flow(
     measurement: Measurement, estimates: LineEstimates, phase: Phase, load: Load
-) -> Samples | None:
-    pairs: list[tuple[float, float]] = []
+) -> dict[Direction, Samples]:
+    """Join the round trips of the connections of each direction, which their rates tell."""
+    ways = {own.flow: own.direction for own in measurement.rates if own.flow}
+    alone = list(list_directions(load))
+    pairs: dict[Direction, list[tuple[float, float]]] = {}
     for own in measurement.delays:
         if own.probe is Probe.IN_FLOW and own.trip is Trip.ROUND and own.times and own.delays:
-            taken = take_window(own, phase, find_least(own, estimates))
-            pairs += zip(taken.times, taken.added, strict=True)
-    if len(pairs) < LEAST_SAMPLES:
-        return None
-    pairs.sort()
-    return Samples([at for at, _ in pairs], [own for _, own in pairs])
+            way = ways.get(own.flow, alone[0] if len(alone) == 1 else None)
+            if way in alone:
+                taken = take_window(own, phase, find_least(own, estimates))
+                pairs.setdefault(way, []).extend(zip(taken.times, taken.added, strict=True))
+    return {
+        way: Samples([at for at, _ in sorted(found)], [delay for _, delay in sorted(found)])
+        for way, found in pairs.items()
+        if len(found) >= LEAST_SAMPLES
+    }
 
 
 def bin_rates(series: Iterable[RateSeries], way: Direction, phase: Phase) -> list[float]:

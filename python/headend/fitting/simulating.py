@@ -195,7 +195,7 @@ def write_scenario(
 
 def choose_interval(own: Plan) -> float:
     """Give the interval of the series over time, s: of delays one way, that of the probe."""
-    return 0.5 if own.trip is Trip.ROUND else min(max(own.interval, 0.01), 0.1)
+    return 0.5 if own.trip is Trip.ROUND else min(max(own.interval, 0.02), 0.1)
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,11 @@ def list_trials(request: Request) -> Iterator[Trial]:
     """List what is simulated: each queue of each loaded direction, under each likely load."""
     for observation, planned in list_plans(request):
         loaded = list(list_directions(planned.load))
+        told = observation.directions
         tried = {
-            way: _list_tried(request, way, planned) if way in loaded else list_idle(request, way)
+            way: _list_tried(request, way, planned)
+            if way in told
+            else _list_other(request, way, is_loaded=way in loaded)
             for way in Direction
         }
         for congestion, prior in list_congestion(request.measurement, observation):
@@ -82,6 +85,14 @@ def _list_tried(request: Request, way: Direction, planned: Plan) -> list[Candida
     # Of both directions at once every pair is tried: one PIE of each sort is enough.
     left_out = request.line.medium is Medium.CABLE or planned.load is Load.BOTH
     return [own for own in found if not (left_out and own.name == "pi2")]
+
+
+def _list_other(request: Request, way: Direction, *, is_loaded: bool) -> list[Candidate]:
+    """List the queues of a direction that a probe of the other one hardly tells about."""
+    if not is_loaded:
+        return list_idle(request, way)
+    found = {own.name: own for own in request.line.directions[way].list_candidates()}
+    return [found["drop_tail"], found["fq_codel"]]
 
 
 def list_idle(request: Request, way: Direction) -> list[Candidate]:
