@@ -135,6 +135,8 @@ class Probing:
 
     name: str
     flows: Mapping[str, Mapping[str, Any]]
+    #: The application that finds the idle line's delay, with probes as large as the test's.
+    idle: Mapping[str, Any]
     #: Those whose packets are captured at both ends, which gives their one-way delays.
     captured: tuple[str, ...] = ()
     #: How many connections fill the line, where the tool decides it and not the line's design.
@@ -149,6 +151,7 @@ FLENT = Probing(
         "udp": {"application": {"isochronous": {"interval": "200 ms"}}},
         "ef": {"application": {"isochronous": {"interval": "200 ms"}}, "dscp": 46},
     },
+    {"ping": {"interval": "5 ms"}},
 )
 #: irtt with ``-i 20ms``, once plain and once with ECT(1).
 IRTT = Probing(
@@ -157,16 +160,19 @@ IRTT = Probing(
         "udp": {"application": {"isochronous": {"interval": "20 ms"}}},
         "ect1": {"application": {"isochronous": {"interval": "20 ms"}}, "ecn": "ect1"},
     },
+    {"isochronous": {"interval": "5 ms"}},
     captured=("udp", "ect1"),
 )
 #: crusader's 200 pings a second.
 CRUSADER = Probing(
     "crusader",
     {"udp": {"application": {"isochronous": {"interval": "5 ms"}}}},
+    {"isochronous": {"interval": "5 ms"}},
     captured=("udp",),
 )
-#: ndt7's single connection, whose own round-trip time is all that it measures of delay.
-NDT7 = Probing("ndt7", {}, connections=1)
+#: ndt7's single connection, whose own round-trip time is all that it measures of delay: its
+#: handshake has 60 IP bytes each way, 20 more than the message of a ping.
+NDT7 = Probing("ndt7", {}, {"ping": {"interval": "5 ms", "size": "40 B"}}, connections=1)
 PROBINGS = (FLENT, IRTT, CRUSADER, NDT7)
 
 
@@ -317,19 +323,27 @@ def run_test(line: Line, probing: Probing) -> LineTest:
     return LineTest(line, probing, run(write_scenario(line, probing), report=False))
 
 
-def find_idle_delay(line: Line) -> float:
-    """Find the base delay of a line: the least round-trip time of 12 000 probes that it has alone.
+def find_idle_delay(line: Line, probing: Probing) -> float:
+    """Find the base delay of a line: the least of 12 000 probes that it has alone.
 
     On a plain link it is the wide area's and the time to send a probe; on a cable line it is also
     that of request and grant, which no parameter of the scenario states.
+
+    Parameters
+    ----------
+    line
+        A line.
+    probing
+        Whose probe is sent: small ones take less time.
 
     Returns
     -------
     float
         ms.
     """
-    scenario = write_scenario(line, CRUSADER)
-    scenario["flow"] = {"udp": scenario["flow"]["udp"]}
+    (probe,) = probing.idle.items()
+    scenario = write_scenario(line, probing)
+    scenario["flow"] = {"probe": {"rtt": f"{line.base_delay:.6f} ms", "application": dict([probe])}}
     # Of another seed than the test, and without its captures.
     scenario |= {"duration": "60 s", "seed": line.number + 1001, "results": {}}
     (delays,) = record_run(run(scenario, report=False)).delays

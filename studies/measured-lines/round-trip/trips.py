@@ -86,13 +86,15 @@ def choose_identified(lines: Sequence[Line]) -> dict[str, set[int]]:
 
 
 def _make_of(line: Line, identified: dict[str, set[int]]) -> Iterator[dict[str, Any]]:
-    base = find_idle_delay(line)
     tests: dict[str, LineTest] = {}
+    bases: dict[str, float] = {}
     for form in FORMATS:
-        if form.probing.name not in tests:
-            tests[form.probing.name] = run_test(line, form.probing)
-        test = tests[form.probing.name]
-        yield from make_trip(test, form, base, is_identified=line.number in identified[form.name])
+        name = form.probing.name
+        if name not in tests:
+            tests[name] = run_test(line, form.probing)
+            bases[name] = find_idle_delay(line, form.probing)
+        is_identified = line.number in identified[form.name]
+        yield from make_trip(tests[name], form, bases[name], is_identified=is_identified)
 
 
 def make_trip(
