@@ -7,6 +7,7 @@ what is estimated from it can be held against the scenario, which knows the line
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from headend.measurement.marking import name_octet
@@ -70,25 +71,24 @@ def record_run(run: Record) -> Measurement:
 
 def _list_rates(run: Record) -> Iterator[RateSeries]:
     """Give the series of each transfer."""
-    import numpy as np
     import polars as pl
 
     series = run.flow_series
-    ends = np.sort(series["time_ns"].unique().to_numpy())
+    ends = series["time_ns"].unique().sort()
     if len(ends) < 2:
         return
     # An interval that is as the one before it has no row.
-    step = int(np.diff(ends).min())
-    grid = pl.DataFrame({"time_ns": np.arange(step, int(ends[-1]) + 1, step)})
+    step = min(after - before for before, after in pairwise(ends.to_list()))
+    grid = pl.DataFrame({"time_ns": pl.int_range(step, ends[-1] + 1, step, eager=True)})
+    times = grid["time_ns"].to_list()
     transfers = run.flows.filter(transport="tcp", carries="data")
     for flow, direction in transfers.select("flow", "direction").iter_rows():
         own = series.filter(flow=flow, direction=direction).select("time_ns", "goodput_bps")
         full = grid.join_asof(own.sort("time_ns"), on="time_ns").fill_null(0.0)
-        times = full["time_ns"].to_numpy()
         yield RateSeries(
             Direction(direction),
-            ((times - step) / _NS).tolist(),
-            (times / _NS).tolist(),
+            [(time - step) / _NS for time in times],
+            [time / _NS for time in times],
             full["goodput_bps"].to_list(),
             flow=flow,
         )
@@ -105,7 +105,7 @@ def _add_up(rates: Sequence[RateSeries]) -> Iterator[RateSeries]:
 
 def _list_delays(run: Record, flows: Mapping[str, Any]) -> Iterator[DelaySeries]:
     """Give the round-trip times of each probe, and when those were sent that had no answer."""
-    import numpy as np
+    import polars as pl
 
     applications = dict(run.flows.select("flow", "application").iter_rows())
     samples = run.samples.filter(measure="rtt")
@@ -115,18 +115,16 @@ def _list_delays(run: Record, flows: Mapping[str, Any]) -> Iterator[DelaySeries]
             continue
         settings = _find_flow(flows, flow)
         timeout = parse_quantity(settings["application"][application]["timeout"], "time").value
-        values = own["value"].to_numpy()
-        done = own["time_ns"].to_numpy()
-        is_lost = np.isnan(values)
-        sent = np.where(is_lost, done - timeout, done - values) / _NS
-        order = np.argsort(sent[~is_lost], kind="stable")
-        lost = np.sort(sent[is_lost])
+        took = pl.col("value").fill_nan(timeout)
+        own = own.with_columns(sent=(pl.col("time_ns") - took) / _NS).sort("sent")
+        answered = own.filter(pl.col("value").is_not_nan())
+        lost = own.filter(pl.col("value").is_nan())["sent"].to_list()
         yield DelaySeries(
             Trip.ROUND,
             PROBES[application],
-            sent[~is_lost][order].tolist(),
-            (values[~is_lost][order] / 1e6).tolist(),
-            lost.tolist(),
+            answered["sent"].to_list(),
+            (answered["value"] / 1e6).to_list(),
+            lost,
             len(lost),
             marking=_name_marking(settings),
         )

@@ -16,10 +16,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import cramjam
-import msgpack
 import numpy as np
 
+from headend.extras import MEASUREMENTS
 from headend.measurement.flent_file import write_flent
 from headend.measurement.record import (
     DelaySeries,
@@ -120,6 +119,10 @@ def write_crusader(measurement: Measurement, probes: Probes, spans: Spans) -> di
 
     The times of its streams and pings are since its client's start.
     """
+    MEASUREMENTS.require("a file of Crusader")
+    import cramjam
+    import msgpack
+
     groups = [
         {
             "download": direction is Direction.DOWN,
