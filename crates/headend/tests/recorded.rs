@@ -75,8 +75,8 @@ fn milliseconds(ms: u64) -> Instant {
 #[test]
 fn a_recording_is_embedded_and_the_scenario_needs_no_file() {
     let text = plain(ALL);
-    let named = required_files(&text, Format::Toml, &[]).expect("it can be read");
-    let names: Vec<&str> = named.iter().map(|file| file.name.as_str()).collect();
+    let required = required_files(&text, Format::Toml, &[]).expect("it can be read");
+    let names: Vec<&str> = required.iter().map(|file| file.name.as_str()).collect();
     assert_eq!(names, ["line.csv"]);
     let scenario = read(&text, LINE).expect("it is right");
     let json = scenario.to_json();
