@@ -288,7 +288,7 @@ fn a_cable_channel_takes_the_rate_of_a_recording_and_nothing_else() {
         let found = read(&text, LINE).expect_err("a channel has no delay of its own");
         assert!(
             found.contains(
-                "capacity.trace: the file \"line.csv\" has a column delay_ms, the capacity"
+                "capacity.trace: the file \"line.csv\" has a column delay_ms, but the capacity"
             ) && found.contains("expected a file without that column"),
             "{found}"
         );
