@@ -50,8 +50,8 @@ impl Traced<'_> {
         match self {
             Self::Rate(rate, beside) => embed_trace(path, rate, files, |column| match beside {
                 Beside::Channel => Err(
-                    "the capacity of a channel takes the rate alone: expected a \
-                                        file without that column"
+                    "but the capacity of a channel takes the rate alone: expected a \
+                     file without that column"
                         .to_owned(),
                 ),
                 Beside::Direction { delay, loss } => {
