@@ -27,6 +27,10 @@ NAMES = {"rate": ("rate", "Mbit/s", 1e6), "base": ("base delay", "ms", 1.0)} | {
 }
 
 
+#: Of cells with a number on them.
+SHADES = vl.Scale(range=["#EEF3F9", "#8FB3D9"])
+
+
 def take_rows(points: pl.DataFrame, limits: Limits) -> pl.DataFrame:
     """Give the round trips of a claim's format; of all where it names none.
 
@@ -243,6 +247,6 @@ def _draw_kinds(rows: pl.DataFrame) -> Any:
     cells = (
         make_chart(counts)
         .mark_rect()
-        .encode(x=x, y=y, color=vl.Color("count:Q", title="directions"))
+        .encode(x=x, y=y, color=vl.Color("count:Q", title="directions", scale=SHADES))
     )
     return vl.layer(cells, make_chart(counts).mark_text().encode(x=x, y=y, text=vl.Text("count:Q")))
