@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -11,7 +12,7 @@ from fitting.lines import SEPARATE, TOGETHER, make_delays, sawtooth, under
 from headend.fitting.buffer import Ceiling, estimate_buffer, find_ceiling
 from headend.fitting.delay import Added, added_delays
 from headend.fitting.estimates import Bound, Estimate
-from headend.measurement.record import Direction, Load, Measurement, Phase
+from headend.measurement.record import Direction, Load, Measurement, Phase, Probe
 
 BASE = Estimate(20.0, 19.9, 20.0, "made", 25)
 RATE = Estimate(10e6, 9.9e6, 10.1e6, "made", 18)
@@ -147,3 +148,18 @@ def test_the_ceiling_of_both_directions_together_is_at_most_that_of_each() -> No
 
 def test_without_samples_there_is_no_ceiling_and_no_buffer() -> None:
     assert estimate_buffer(None, None, BASE, RATE, 0.0) is None
+
+
+def test_round_trips_within_transfers_show_no_ceiling() -> None:
+    added = load(sawtooth(200.0, period=3.3))
+    inside = replace(added, series=replace(added.series, probe=Probe.IN_FLOW))
+    assert look(added).is_reached
+    assert not look(inside).is_reached
+
+
+def test_a_top_that_is_seldom_reached_is_no_ceiling() -> None:
+    # Three times in 20 s for a moment, as senders are that look for more rate now and then.
+    added = load(lambda time: 100.0 if time % 9 < 0.15 else 40.0)
+    ceiling = look(added)
+    assert ceiling.near >= 5
+    assert not ceiling.is_reached

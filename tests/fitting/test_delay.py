@@ -38,7 +38,7 @@ def test_the_base_delay_is_the_least_of_the_idle_line() -> None:
     found = estimate_base_delay(measure(series))
     assert found is not None
     assert found.value == pytest.approx(20, abs=0.2)
-    assert found.low <= 20 <= found.value == found.high
+    assert found.low <= 20 <= found.value <= found.high
     assert found.bound is None
 
 
@@ -47,14 +47,32 @@ def test_the_time_that_a_probe_takes_to_be_sent_is_in_the_interval() -> None:
     rates = {Direction.UP: 2e6, Direction.DOWN: 2e6}
     found = estimate_base_delay(measure(series), rates)
     assert found is not None
-    assert found.low == pytest.approx(20)
+    assert found.low == pytest.approx(20, abs=0.1)
 
 
-def test_a_lower_delay_under_load_replaces_that_of_the_idle_line() -> None:
-    series = make_delays(SEPARATE, lambda phase, _: 20.0 if phase.load is Load.UP else 21.0)
+@pytest.mark.parametrize(("gap", "base"), [(0.2, 20.0), (0.05, 21.0)])
+def test_a_lower_delay_under_load_counts_where_the_idle_line_has_few_samples(
+    gap: float, base: float
+) -> None:
+    series = make_delays(
+        SEPARATE, lambda phase, _: 20.0 if phase.load is Load.UP else 21.0, gap=gap
+    )
     found = estimate_base_delay(measure(series))
     assert found is not None
-    assert found.value == 20
+    assert found.value == base
+    assert found.low < 20
+
+
+def test_the_digits_that_a_tool_writes_are_in_the_interval() -> None:
+    fine = make_delays(SEPARATE, lambda _, time: 120.4 + 0.01 * (time % 1))
+    coarse = replace(fine, delays=[float(round(delay)) for delay in fine.delays])
+    widths = []
+    for series in (fine, coarse):
+        found = estimate_base_delay(measure(series))
+        assert found is not None
+        assert found.low < 120.4 < found.high
+        widths.append(found.high - found.low)
+    assert widths[0] < 1 <= widths[1]
 
 
 def test_without_an_idle_line_the_base_delay_is_at_most_the_least() -> None:

@@ -18,7 +18,7 @@ from fitting.lines import (
 )
 from headend.fitting.estimates import Bound
 from headend.fitting.rate import estimate_rates, find_dips
-from headend.measurement.record import Counted, Direction, Load, Measurement, Senders
+from headend.measurement.record import Counted, Direction, Load, Measurement, Probe, Senders
 
 LOADED = [phase for phase in SEPARATE if phase.load is Load.DOWN]
 BOTH = [phase for phase in TOGETHER if phase.load is Load.BOTH]
@@ -201,3 +201,23 @@ def test_a_transfer_that_slows_down_is_found_in_short_bins_only() -> None:
     assert find_dips(measure(long, senders=senders), Direction.DOWN) is None
     several = measure(short, senders=Senders(down=8))
     assert find_dips(several, Direction.DOWN) is None, "one of many does not show in the sum"
+
+
+def test_one_connection_without_a_queue_gives_a_lower_bound() -> None:
+    series = make_rates(Direction.DOWN, LOADED, lambda _: 10e6)
+    alone = estimate_rates(measure(series, senders=Senders(down=1)), Direction.DOWN)
+    several = estimate_rates(measure(series, senders=Senders(down=4)), Direction.DOWN)
+    assert alone is not None
+    assert several is not None
+    assert (alone.rate.bound, several.rate.bound) == (Bound.AT_LEAST, None)
+
+
+def test_a_connections_own_round_trips_show_the_queue_that_probes_do_not_see() -> None:
+    delays = (
+        make_delays(SEPARATE, lambda *_: 20.0),
+        make_delays(SEPARATE, under(Load.DOWN, sawtooth(50.0)), probe=Probe.IN_FLOW),
+    )
+    series = make_rates(Direction.DOWN, LOADED, lambda _: 10e6)
+    found = estimate_rates(measure(series, delays=delays), Direction.DOWN)
+    assert found is not None
+    assert len(found.queued) == len(found.seconds)

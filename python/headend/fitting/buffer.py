@@ -21,6 +21,7 @@ from headend.fitting.delay import Added
 from headend.fitting.estimates import Bound, Estimate
 from headend.fitting.intervals import bound_minimum, median, quantile
 from headend.fitting.samples import Delays
+from headend.measurement.record import Probe
 from headend.text.wording import write_count
 
 #: A ceiling has at least this share of the samples so near to the largest.
@@ -31,7 +32,7 @@ NEAR, NEAR_SHARE = 0.95, 0.01
 TOP = 0.99
 
 #: And at least so many samples, since 1 % of 50 is none.
-NEAR_COUNT = 3
+NEAR_COUNT = 5
 
 #: The queue has left the ceiling when a sample is below this share of it.
 LEFT = 0.9
@@ -59,6 +60,10 @@ DIPS_WITHIN = 1.5
 
 #: Senders that fill a queue until it is full leave it empty for less than this share of the time.
 EMPTY_SHARE = 0.25
+
+#: Without a loss that proves it, so many samples must be near to the top as of a queue that grows
+#: steadily from nothing to its top for the rest of the time.
+LONG_NEAR = (1 - NEAR) * (1 - EMPTY_SHARE)
 
 #: A queue holds this many packets of 1500 bytes at least, or this many ms, to be one.
 LEAST_PACKETS, LEAST_MS = 4, 2.0
@@ -145,6 +150,10 @@ def find_ceiling(
             level, ordered[-1], near, len(ordered), touches, lost_near, lost, is_reached, reason
         )
 
+    if added.series.probe is Probe.IN_FLOW:
+        return tell(
+            False, "the delays are of connections that fill the line, which smooth or add to them"
+        )
     if level < least or quantile(settled, EMPTY_SHARE) < least:
         return tell(
             False,
@@ -159,7 +168,7 @@ def find_ceiling(
             False,
             f"{seen} and no probe was lost, so the senders' windows may have held the queue there",
         )
-    if _lose_at_ceiling(added.whole, level, near, lost_near):
+    if touches > 0 and _lose_at_ceiling(added.whole, level, near, lost_near):
         return tell(True, f"{seen}, and {lost_near} of {lost} lost probes were lost there")
     if dips is not None and not _follow(dips, added.whole, level):
         return tell(
@@ -169,6 +178,8 @@ def find_ceiling(
         if flat >= MODEL_SHARE:
             return tell(True, f"{seen}, although the senders ({congestion}) do not fill a queue")
         return tell(False, f"the senders ({congestion}) do not fill a queue until it is full")
+    if near < LONG_NEAR * len(ordered):
+        return tell(False, f"{seen}, fewer than of a queue that fills steadily")
     if touches >= 2:
         return tell(True, f"{seen}, which the delay reached {touches} times")
     return tell(False, f"{seen}, but the delay reached that only once")

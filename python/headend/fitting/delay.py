@@ -1,10 +1,10 @@
 """The delay of the line: idle, what load of a direction adds, and what the access method spreads.
 
-The base delay is the least delay of all: a queue only adds to it, so the least delay under load may
-replace that of the idle line, never exceed the truth by less. With few samples or a spread access
-method the least sample is above the least possible delay; the interval reaches down for that.
-Besides, a probe takes time to be sent: the interval reaches down by what its bytes take at the
-line's rates.
+The base delay is the least delay of the idle line. With few samples, or where the access method
+spreads them, the least sample is above the least possible delay, and the interval reaches down for
+that: the largest error of most measurements. A probe takes time to be sent, which is large on slow
+lines only; the interval reaches down to what a packet without bytes would take. Besides, it holds
+the error of the hosts' time stamps and of the digits that the tool writes.
 
 Delays of one way have the unknown offset of two clocks, and perhaps a drift. Only differences count
 of them, after a drift that the idle times before and after a load agree on is taken out.
@@ -12,7 +12,7 @@ of them, after a drift that the idle times before and after a load agree on is t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from headend.fitting.estimates import Bound, Estimate
@@ -55,6 +55,19 @@ PRIORITISED_SHARE, PRIORITISED_MS = 0.5, 5.0
 
 #: A clock's drift is taken out when it moves delays by more than this over the measurement, ms.
 LEAST_DRIFT = 1.0
+
+#: Fewer samples of the idle line may all be late. Then those under load count too, although load
+#: may shorten a delay: a cable modem that has a grant asks for the next one in it.
+ENOUGH_IDLE = 50
+
+#: A host takes the time of a packet with an error of some hundredths of a ms.
+HOST_ERROR = 0.05
+
+#: A probe's size is not recorded: it is half of PROBE_SIZE to half more.
+SIZE_ERROR = 0.5
+
+#: How finely tools write delays, ms.
+RESOLUTIONS = (1.0, 0.1, 0.01, 0.001)
 
 #: Of a spread: the 5th and the 95th percentile.
 LOW_SHARE, HIGH_SHARE = 0.05, 0.95
@@ -135,23 +148,44 @@ def estimate_base_delay(
     rates
         The line's rates as far as they are known, bit/s: how long a probe takes to be sent.
     """
-    serialisation = sum(PROBE_SIZE * 8e3 / rate for rate in (rates or {}).values() if rate > 0)
+    sending = sum(PROBE_SIZE * 8e3 / rate for rate in (rates or {}).values() if rate > 0)
     found = find_idle(measurement, Trip.ROUND)
     if found is None:
-        return (
-            _base_of_one_way(measurement, serialisation)
+        estimate = (
+            _base_of_one_way(measurement)
             or base_of_summaries(measurement)
-            or _base_under_load(measurement, serialisation)
+            or _base_under_load(measurement)
         )
+        return None if estimate is None else _widen(estimate, (), sending)
     series, samples = found
     idle = sorted(samples.delays)
-    least = _least_of(measurement, series)
     low, high = bound_minimum(idle)
+    least = min(series.delays)
     basis = f"the least of {write_count(len(idle), 'sample')} of the idle line"
-    if least is not None and least < idle[0]:
+    if len(idle) < ENOUGH_IDLE and least < high:
         basis = f"the least of all samples, {len(idle)} of them of the idle line"
-        low, high = min(low, least), least
-    return Estimate(high, max(0.0, low - serialisation), high, basis, len(idle))
+        value = least
+    else:
+        value = high
+    return _widen(Estimate(value, min(low, least), high, basis, len(idle)), idle, sending)
+
+
+def _widen(estimate: Estimate, delays: Sequence[float], sending: float) -> Estimate:
+    """Widen the interval of a least delay by what is known of how tools take it."""
+    error = HOST_ERROR + _resolution(delays) / 2
+    return replace(
+        estimate,
+        low=max(0.0, estimate.low - error - sending),
+        high=estimate.high + error + SIZE_ERROR * sending,
+    )
+
+
+def _resolution(delays: Sequence[float]) -> float:
+    """Give how finely a tool writes delays, ms: ping has three digits of each."""
+    for step in RESOLUTIONS:
+        if all(abs(delay / step - round(delay / step)) < 1e-6 for delay in delays):
+            return step if len(delays) > 1 else 0.0
+    return 0.0
 
 
 def added_delays(
@@ -302,35 +336,35 @@ def _least_of(measurement: Measurement, series: DelaySeries) -> float | None:
     like it stand for it.
     """
     phases = idle_phases(phases_of(measurement))
-    if gather(series, phases, Load.IDLE).delays and series.times:
-        return min(series.delays)
+    own = gather(series, phases, Load.IDLE).delays
+    if own and series.times:
+        return min(own)
     alike = [
-        each
+        correct_drift(measurement, each)
         for each in measurement.delays
         if (each.trip, each.probe, each.marking) == (series.trip, series.probe, series.marking)
         and len(each.delays) > 0
     ]
-    alike = [correct_drift(measurement, each) for each in alike]
-    was_idle = any(gather(each, phases, Load.IDLE).delays for each in alike)
-    if not was_idle and series.trip is Trip.ROUND:
+    idle = [delay for each in alike for delay in gather(each, phases, Load.IDLE).delays]
+    if not idle and series.trip is Trip.ROUND:
         return None
-    return min((min(each.delays) for each in alike), default=None)
+    return min(idle, default=min(series.delays))
 
 
-def _base_of_one_way(measurement: Measurement, serialisation: float) -> Estimate | None:
+def _base_of_one_way(measurement: Measurement) -> Estimate | None:
     """Add the least trips of both directions: the offset of the clocks is then gone."""
     found = [find_idle(measurement, trip) for trip in (Trip.UP, Trip.DOWN)]
     ordered = [sorted(each[1].delays) for each in found if each is not None]
     if len(ordered) < 2:
         return None
     value = sum(each[0] for each in ordered)
-    low = sum(bound_minimum(each)[0] for each in ordered) - serialisation
+    low = sum(bound_minimum(each)[0] for each in ordered)
     count = min(len(each) for each in ordered)
     basis = f"the least of {write_count(count, 'sample')} of the idle line each way"
     return Estimate(value, max(0.0, low), value, basis, count) if value >= 0 else None
 
 
-def _base_under_load(measurement: Measurement, serialisation: float) -> Estimate | None:
+def _base_under_load(measurement: Measurement) -> Estimate | None:
     """Take the least delay of all: that of the idle line is that or less."""
     ranked = rank_speaking(measurement, Trip.ROUND)
     summary = find_summary(measurement, Quantity.DELAY, None, Statistic.LEAST)
@@ -342,8 +376,7 @@ def _base_under_load(measurement: Measurement, serialisation: float) -> Estimate
     ordered = sorted(ranked[0].delays)
     low, high = bound_minimum(ordered)
     basis = f"the least of {write_count(len(ordered), 'sample')}, none known to be of an idle line"
-    low = max(0.0, low - serialisation)
-    return Estimate(ordered[0], low, high, basis, len(ordered), Bound.AT_MOST)
+    return Estimate(ordered[0], max(0.0, low), high, basis, len(ordered), Bound.AT_MOST)
 
 
 def _best_of(measurement: Measurement, trip: Trip, probe: Probe) -> DelaySeries | None:

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from headend.fitting.buffer import LEAST_MS, LEAST_PACKETS, Ceiling
-from headend.fitting.delay import Added, find_drift, find_idle, find_priority
+from headend.fitting.delay import ENOUGH_IDLE, Added, find_drift, find_idle, find_priority
 from headend.fitting.estimates import Estimate, Flag
 from headend.fitting.intervals import median, quantile
-from headend.fitting.rate import RateEstimates, is_rising
+from headend.fitting.rate import RateEstimates, count_senders, is_rising
 from headend.fitting.samples import (
     gather,
     idle_phases,
@@ -25,9 +25,8 @@ from headend.fitting.samples import (
 from headend.measurement.record import Direction, Load, Measurement, Probe, Trip
 from headend.text.wording import write_count
 
-#: The facts ask for so many samples of the idle line, so many under load (20 s at 5 a second), and
-#: so many seconds of load.
-ENOUGH_IDLE, ENOUGH_LOADED, ENOUGH_SECONDS = 50, 100, 5
+#: So many samples under load are 20 s at 5 a second; and so many seconds of load.
+ENOUGH_LOADED, ENOUGH_SECONDS = 100, 5
 
 #: A cable's upstream spreads delays by 8 ms at most, so this much from the 50th to the 99th
 #: percentile of the idle line is not its access method's, ms.
@@ -217,6 +216,12 @@ def find_sender_limit(
         return (
             f"{name}: the senders reached {rate / 1e6:.3g} Mbit/s and were still growing as the "
             f"{len(seen.rates.seconds)} s of load ended."
+        )
+    is_alone = count_senders(measurement, direction) == 1
+    if is_alone and seen.rates.rate.bound is not None and not seen.added.mixed:
+        return (
+            f"{name}: one connection reached {rate / 1e6:.3g} Mbit/s, and packets waited in "
+            f"{len(seen.rates.queued)} of {len(seen.rates.seconds)} s only."
         )
     delays = sorted(seen.added.settled.delays)
     if len(delays) < ENOUGH_SECONDS:

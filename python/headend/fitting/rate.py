@@ -7,10 +7,10 @@ directions were loaded, but not above the largest mean over three seconds. While
 loaded, either may wait for the acknowledgements of the other, so that rate is a lower bound.
 
 What limits it: where no queue is seen, nobody knows in how many of the seconds the line was full.
-The interval reaches from the 75th percentile to the largest mean over three seconds. Besides, tools
-count payload, and the line carries headers, acknowledgements of the other direction and probes.
-Receivers read what waited behind a loss all at once, so single seconds are too high or too low, and
-the median of many is neither.
+The interval reaches from the 75th percentile to the largest mean over three seconds, and the rate
+of one connection alone is a lower bound. Besides, tools count payload, and the line carries
+headers, acknowledgements of the other direction and probes. Receivers read what waited behind a
+loss all at once, so single seconds are too high or too low, and the median of many is neither.
 """
 
 from __future__ import annotations
@@ -190,8 +190,7 @@ def find_dips(measurement: Measurement, direction: Direction) -> list[float] | N
         if series.direction is direction and len(series.rates) > 0
     ]
     flows = [series for series in own if series.flow]
-    sender_count = measurement.senders.up if direction is Direction.UP else measurement.senders.down
-    if not flows and sender_count == 1:
+    if not flows and count_senders(measurement, direction) == 1:
         flows = own
     rows = [sorted(zip(series.starts, series.ends, series.rates, strict=True)) for series in flows]
     lengths = [end - start for row in rows for start, end, _ in row]
@@ -205,6 +204,11 @@ def find_dips(measurement: Measurement, direction: Direction) -> list[float] | N
         if row[k][2] < DIP * (row[k - 1][2] + row[k - 2][2]) / 2
         and any(phase.start < row[k][0] < phase.end - ENDING for phase in phases)
     )
+
+
+def count_senders(measurement: Measurement, direction: Direction) -> int | None:
+    """Give how many connections filled a direction; None where the tool does not say."""
+    return measurement.senders.up if direction is Direction.UP else measurement.senders.down
 
 
 def _sustained(
@@ -234,7 +238,7 @@ def _sustained(
         if is_rising(values):
             value = most
             basis = f"the fastest {BLOCK:.0f} of {len(values)} seconds of load, still rising"
-        if both or is_rising(values):
+        if both or is_rising(values) or count_senders(measurement, direction) == 1:
             bound = Bound.AT_LEAST
     probes, acknowledgements = besides
     estimate = Estimate(
@@ -271,21 +275,26 @@ def _have_queue(
     seconds: Sequence[tuple[Phase, float]],
     both: bool,
 ) -> list[bool]:
-    """Say of each second whether all its probes waited in this direction's queue."""
+    """Say of each second whether packets waited in this direction's queue all along.
+
+    Probes tell it, or else the round trips of a connection that fills the line, which may have a
+    queue of its own.
+    """
     ranked = rank_series(measurement, TRIP_OF[direction])
-    if not ranked and not both:
-        ranked = rank_series(measurement, Trip.ROUND)
-    series = next((each for each in ranked if each.times), None)
-    if series is None or series.probe is Probe.IN_FLOW:
-        return [False] * len(seconds)
-    idle = gather(series, idle_phases(phases), Load.IDLE).delays
-    base = min(idle or series.delays)
+    if not both:
+        ranked += rank_series(measurement, Trip.ROUND)
+    timed = [series for series in ranked if series.times]
+    probes = [series for series in timed if series.probe is not Probe.IN_FLOW]
+    inside = [series for series in timed if series.probe is Probe.IN_FLOW]
     fastest = max(rate for _, rate in seconds)
-    least = base + max(QUEUED_MS, QUEUED_PACKETS * 12e6 / fastest if fastest > 0 else QUEUED_MS)
-    waits = []
-    for second, _ in seconds:
-        delays = gather(series, [second], second.load).delays
-        waits.append(bool(delays) and min(delays) > least)
+    more = max(QUEUED_MS, QUEUED_PACKETS * 12e6 / fastest if fastest > 0 else QUEUED_MS)
+    waits = [False] * len(seconds)
+    for series in probes[:1] + inside:
+        idle = gather(series, idle_phases(phases), Load.IDLE).delays
+        least = min(idle or series.delays) + more
+        for k, (second, _) in enumerate(seconds):
+            delays = gather(series, [second], second.load).delays
+            waits[k] = waits[k] or (bool(delays) and min(delays) > least)
     return waits
 
 
