@@ -240,3 +240,11 @@ def test_samples_in_any_order_give_the_same_delays() -> None:
     assert first is not None
     assert second is not None
     assert first.whole == second.whole
+
+
+def test_of_several_hosts_the_nearest_speaks_for_the_line() -> None:
+    far = make_delays(SEPARATE, lambda *_: 200.0, gap=0.19)
+    near = make_delays(SEPARATE, lambda *_: 10.0, gap=0.2)
+    found = estimate_base_delay(measure(far, near))
+    assert found is not None
+    assert found.value == 10

@@ -119,7 +119,7 @@ def idle_phases(phases: Sequence[Phase]) -> list[Phase]:
 def rank_series(measurement: Measurement, trip: Trip) -> list[DelaySeries]:
     """Give the series of a trip, first that which speaks best for the line.
 
-    Packets of their own come first, then those without a mark, then by kind and by number.
+    Packets of their own come first, then those without a mark, then by kind, number and host.
     """
     series = [each for each in measurement.delays if each.trip is trip and len(each.delays) > 0]
     return sorted(series, key=_rank)
@@ -175,10 +175,17 @@ def _sort(series: DelaySeries) -> _Sorted:
     return _Sorted(**values)
 
 
-def _rank(series: DelaySeries) -> tuple[bool, bool, int, int]:
+def _rank(series: DelaySeries) -> tuple[bool, bool, int, int, float]:
     in_transfer = series.probe in {Probe.IN_FLOW, Probe.REQUEST}
     kind = PREFERRED.index(series.probe)
-    return in_transfer, bool(series.marking), kind, -len(series.delays)
+    # Of about as many probes, those to the nearest host say most of the line.
+    return (
+        in_transfer,
+        bool(series.marking),
+        kind,
+        -len(series.delays).bit_length(),
+        min(series.delays),
+    )
 
 
 def _find_phases(measurement: Measurement) -> tuple[Phase, ...]:
