@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -122,7 +123,10 @@ def rank_series(measurement: Measurement, trip: Trip) -> list[DelaySeries]:
     Packets of their own come first, then those without a mark, then by kind, number and host.
     """
     series = [each for each in measurement.delays if each.trip is trip and len(each.delays) > 0]
-    return sorted(series, key=_rank)
+    most = Counter[Probe]()
+    for each in series:
+        most[each.probe] = max(most[each.probe], len(each.delays))
+    return sorted(series, key=lambda each: _rank(each, most[each.probe]))
 
 
 def gather(series: DelaySeries, phases: Iterable[Phase], load: Load) -> Delays:
@@ -175,17 +179,12 @@ def _sort(series: DelaySeries) -> _Sorted:
     return _Sorted(**values)
 
 
-def _rank(series: DelaySeries) -> tuple[bool, bool, int, int, float]:
+def _rank(series: DelaySeries, most: int) -> tuple[bool, bool, int, bool, float, int]:
     in_transfer = series.probe in {Probe.IN_FLOW, Probe.REQUEST}
     kind = PREFERRED.index(series.probe)
     # Of about as many probes, those to the nearest host say most of the line.
-    return (
-        in_transfer,
-        bool(series.marking),
-        kind,
-        -len(series.delays).bit_length(),
-        min(series.delays),
-    )
+    few = 2 * len(series.delays) < most
+    return in_transfer, bool(series.marking), kind, few, min(series.delays), -len(series.delays)
 
 
 def _find_phases(measurement: Measurement) -> tuple[Phase, ...]:
