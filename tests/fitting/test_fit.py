@@ -11,14 +11,24 @@ import pytest
 
 import headend
 from headend.errors import InputError
-from headend.fitting.estimates import QueueKind
+from headend.fitting.estimates import LineEstimates, QueueKind
 from headend.fitting.experiment import run_request
-from headend.fitting.fitted_line import Medium
+from headend.fitting.fitted_line import Medium, is_even
 from headend.fitting.line_scenario import FILE
+from headend.fitting.observation import find_idle, observe
 from headend.fitting.page import render_fit
 from headend.fitting.request import Request, choose_name, make_request
 from headend.fitting.result import LineFit, load_fit
-from headend.measurement.record import Direction, Load, Measurement
+from headend.measurement.record import (
+    DelaySeries,
+    Direction,
+    Load,
+    Measurement,
+    Phase,
+    Probe,
+    RateSeries,
+    Trip,
+)
 from headend.measurement.run import record_run
 from headend.scenario.fit_note import read_fit_note
 from headend.scenario.source import read_scenario
@@ -230,3 +240,53 @@ def test_words_of_a_file_stay_in_comments() -> None:
 def test_loads_are_observed_alone_before_both_at_once(buffered: Measurement) -> None:
     request = ask(buffered)
     assert [own.load for own in request.observations] == [Load.UP]
+
+
+def test_a_short_load_is_never_sure() -> None:
+    measured = measure({"drop_tail": {"limit": "150 ms"}}, stop="11 s")
+    guess = run_request(ask(measured)).queues[Direction.UP]
+    assert guess.kind is QueueKind.DROP_TAIL
+    assert not guess.is_sure
+
+
+def test_a_line_that_nothing_fills_is_not_called_flow_queueing() -> None:
+    limited = measure("drop_tail", rate="200 Mbit/s", tcp={"receive_window": "32 KiB"})
+    guess = run_request(ask(limited)).queues[Direction.UP]
+    assert guess.kind is QueueKind.UNKNOWN
+
+
+def test_round_trips_of_connections_are_of_their_own_direction() -> None:
+    times = [own / 10 for own in range(300)]
+    rates = tuple(
+        RateSeries(way, times, [at + 0.1 for at in times], [1e6] * 300, flow=f"{way} flow")
+        for way in Direction
+    )
+    delays = (
+        DelaySeries(Trip.ROUND, Probe.UDP, times, [20.0] * 300),
+        DelaySeries(Trip.ROUND, Probe.IN_FLOW, times, [20.0] * 50 + [90.0] * 250, flow="up flow"),
+    )
+    measured = Measurement(
+        ("tool",),
+        phases=(Phase(Load.IDLE, 0.0, 5.0), Phase(Load.BOTH, 5.0, 30.0)),
+        rates=rates,
+        delays=delays,
+    )
+    (seen,) = observe(measured, LineEstimates(None, {}))
+    assert seen.find_features(Direction.UP)["in_flow.p50"] == 70.0
+    assert "in_flow.p50" not in seen.find_features(Direction.DOWN)
+
+
+def test_what_the_idle_line_adds_is_measured_outside_of_loads() -> None:
+    times = [own / 10 for own in range(300)]
+    series = DelaySeries(
+        Trip.ROUND,
+        Probe.UDP,
+        times,
+        [20.0 + place % 5 if place < 50 else 90.0 for place in range(300)],
+    )
+    measured = Measurement(
+        ("tool",), phases=(Phase(Load.IDLE, 0.0, 5.0), Phase(Load.UP, 5.0, 30.0)), delays=(series,)
+    )
+    idle = find_idle(series, measured, 20.0)
+    assert (idle[0], idle[-1]) == (0.0, 4.0)
+    assert is_even(idle)

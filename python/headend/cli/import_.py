@@ -196,7 +196,7 @@ def _print_result(result: LineFit) -> None:
     from headend.cli.first_lines import print_answer
     from headend.cli.tables import draw, fit
     from headend.fitting.line_scenario import FILE
-    from headend.fitting.owner import advise_next
+    from headend.fitting.owner import describe_grade, list_next
     from headend.fitting.page import list_flags, tabulate_agreement
     from headend.fitting.sentences import describe_guess
 
@@ -220,12 +220,14 @@ def _print_result(result: LineFit) -> None:
         console.print(write_line(("Cannot be told", "yellow"), f": {flag}"), soft_wrap=True)
     for note in found.notes:
         console.print(write_line((note, "dim")), soft_wrap=True)
+    console.print(write_line(describe_grade(found)), soft_wrap=True)
     if result.notes:
         print_first_warnings(result.notes, "the manifest")
     if result.folder:
         file = shlex.quote(str(result.folder / FILE))
         console.print(write_line(f"Scenario: {result.folder / FILE}"), soft_wrap=True)
-        console.print(write_line(advise_next(file)), soft_wrap=True)
+        for line in list_next(file):
+            console.print(write_line(line.replace("`", "")), soft_wrap=True)
         print_report(result.folder)
 
 

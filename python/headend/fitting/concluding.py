@@ -12,10 +12,10 @@ from headend.engine.columns import Frames
 from headend.fitting.agreement import Agreement, compare
 from headend.fitting.candidate import Candidate
 from headend.fitting.estimates import QueueGuess, QueueKind
-from headend.fitting.features import Samples, find_quantile
+from headend.fitting.features import SETTLING, Samples, find_quantile
 from headend.fitting.finding import Curve, Found
 from headend.fitting.fitted_line import Medium, find_wide_area
-from headend.fitting.identifying import Identified, Simulated, identify
+from headend.fitting.identifying import LONG, Identified, Simulated, identify
 from headend.fitting.line_scenario import write_line_scenario
 from headend.fitting.observation import Observation, choose_observation, list_directions
 from headend.fitting.reasons import list_reasons
@@ -78,7 +78,8 @@ def conclude(request: Request, trials: Sequence[Trial], features: Features) -> F
             own.rate.value,
             jitter,
             has_samples=observation.median is None,
-            was_full=_was_full(request, way, measured),
+            was_full=_was_full(request, way),
+            is_long=planned.seconds - SETTLING >= LONG,
         )
         reasons = list_reasons(measured, simulated, near)
         guesses[way] = replace(near.guess, reasons=reasons)
@@ -112,10 +113,10 @@ def conclude(request: Request, trials: Sequence[Trial], features: Features) -> F
 _NOTHING = ("No delay was measured while this direction was loaded.",)
 
 
-def _was_full(request: Request, way: Direction, measured: Mapping[str, float]) -> bool:
-    """Whether connections waited, or sent packets again: then the load did fill the line."""
+def _was_full(request: Request, way: Direction) -> bool:
+    """Whether connections sent packets again: then the load did fill the line."""
     again = (own.share for own in request.measurement.retransmissions if own.direction is way)
-    return "in_flow.p50" in measured or max(again, default=0.0) > 0
+    return max(again, default=0.0) > 0
 
 
 def _list_simulated(

@@ -87,6 +87,13 @@ EMPTY = 2.0
 #: senders did not fill it is as likely as that each flow has a queue.
 LEAST_UNKNOWN_OF_EMPTY = 0.5
 
+#: A shorter load, without its beginning, shows too little of a control law, s: PIE and CoDel need
+#: some seconds to find the rate of their drops, and so does a saw-tooth to return.
+LONG = 7.0
+
+#: The share of "unknown" that such a load leaves at least: it is never sure.
+LEAST_UNKNOWN_OF_SHORT = 0.2
+
 
 @dataclass(frozen=True)
 class Simulated:
@@ -135,6 +142,7 @@ def identify(
     *,
     has_samples: bool = True,
     was_full: bool = True,
+    is_long: bool = True,
 ) -> Identified:
     """Find which queue is likely.
 
@@ -151,8 +159,10 @@ def identify(
     has_samples
         Whether the tool keeps samples.
     was_full
-        Whether connections waited or lost packets, so that the load did fill the line. A line that
-        senders do not fill looks to a probe as one with a queue for each flow.
+        Whether connections lost packets, so that the load did fill the line; it did too where they
+        waited. A line that senders do not fill looks to a probe as one with a queue for each flow.
+    is_long
+        Whether the load lasted long enough for control laws to show how they control.
 
     Returns
     -------
@@ -182,8 +192,12 @@ def identify(
     }
     by_kind = _share_kinds(likelihoods, kinds, -0.5 * UNKNOWN_DISTANCE * used)
     by_kind = _doubt(by_kind)
-    if not was_full and measured.get("delay.p90", 0.0) <= EMPTY * resolution:
+    empty = EMPTY * resolution
+    was_full = was_full or measured.get("in_flow.p50", 0.0) > empty
+    if not was_full and measured.get("delay.p90", 0.0) <= empty:
         by_kind = _keep_unknown(by_kind, LEAST_UNKNOWN_OF_EMPTY)
+    if not is_long:
+        by_kind = _keep_unknown(by_kind, LEAST_UNKNOWN_OF_SHORT)
     if not has_samples:
         by_kind = _keep_unknown(by_kind, LEAST_UNKNOWN_OF_SUMMARIES)
     best = max(likelihoods, key=lambda name: likelihoods[name] - _find_cost(kinds[name]))

@@ -108,7 +108,7 @@ def _list_comments(
         yield f"{row.name}: {bound}{row.value}{interval}, from {row.estimate.basis}."
     for way, guess in guesses.items():
         yield describe_guess(way, guess)
-    yield f"Written as a {_NAMES[line.medium]}: {line.why}."
+    yield f"Written as {NAMES[line.medium]}: {line.why}."
     if estimates.base_delay is None:
         yield f"Not measured, and supposed: the delay of the idle line, {line.base_delay:g} ms."
     for way in Direction:
@@ -122,10 +122,11 @@ def _list_comments(
         yield f"{describe_flag(flag)}: {reason}"
 
 
-_NAMES = {
-    Medium.PLAIN: "plain link",
-    Medium.CABLE: "cable line",
-    Medium.WIFI: "plain link behind a cell of 802.11b",
+#: What the line is written as, in words.
+NAMES = {
+    Medium.PLAIN: "a plain link",
+    Medium.CABLE: "a cable line",
+    Medium.WIFI: "a plain link behind a cell of 802.11b",
 }
 
 

@@ -6,14 +6,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headend.fitting.line_scenario import FILE
-from headend.fitting.owner import advise_next
-from headend.fitting.sentences import LOADS, advise_flag, describe_flag, describe_guess
+from headend.fitting.fitted_line import Medium
+from headend.fitting.line_scenario import FILE, NAMES
+from headend.fitting.owner import describe_grade, list_next, tabulate_estimates
+from headend.fitting.sentences import (
+    LOADS,
+    WORDS,
+    advise_flag,
+    describe_agreement,
+    describe_flag,
+    describe_guess,
+)
 from headend.measurement.record import Load, Trip
 from headend.pages.experiment import write_experiment_page
 from headend.pages.section import Page, Section, fold, text
 from headend.sweeps.page import list_failures
-from headend.text.quantity import format_quantity
+from headend.text.quantity import MINUS, format_quantity
 from headend.wording.table import Cell, Column, Row, Table
 
 if TYPE_CHECKING:
@@ -37,8 +45,7 @@ def render_fit(result: LineFit) -> str:
             figures,
             sections,
             closing,
-            notices=[advise_next(FILE)],
-            remarks=[f"Measured with {found.source}.", *found.notes],
+            remarks=[f"Measured with {found.source}. {describe_grade(found)}"],
             warnings=result.notes,
             failures=[told for _, told in list_failures(result.failures)],
             is_titled=True,
@@ -47,14 +54,20 @@ def render_fit(result: LineFit) -> str:
 
 
 def _list_sections(found: Found) -> Iterator[Section]:
+    yield text(*list_next(FILE), title="What next")
     for way, guess in found.guesses.items():
-        yield text(describe_guess(way, guess), *guess.reasons, title=f"Which queue {way.value}")
+        yield text(
+            describe_guess(way, guess), *guess.reasons, title=f"The queue of the {WORDS[way]}"
+        )
+    yield fold("What was estimated", tabulate_estimates(found))
     if flags := list_flags(found):
         yield Section("list", flags, "What this measurement cannot tell")
     if found.agreements:
         table = tabulate_agreement(found)
-        yield Section("sections", [Section("table", table)], table.title)
-    yield text(f"The line is written as {found.medium}: {found.why}.", style="soft")
+        told = text(*filter(None, map(describe_agreement, found.agreements)))
+        yield Section("sections", [told, Section("table", table)], table.title)
+    soft = [f"The line is written as {NAMES[Medium(found.medium)]}: {found.why}.", *found.notes]
+    yield text(*soft, style="soft")
     if found.dropped:
         dropped = ", ".join(found.dropped)
         yield text(f"Private fields that were left out on reading: {dropped}.", style="soft")
@@ -73,8 +86,10 @@ def tabulate_agreement(found: Found) -> Table:
     rows = [row for own in found.agreements for row in _list_rows(own)]
     grade = f"Fit: {found.grade}. " if found.grade else "No grade: nothing can be compared. "
     note = (
-        f"{grade}A is as near as the line is estimated (5 % of the rate, 15 % of the delays), B"
-        " twice and C four times as far, D farther; the worst of all is the grade."
+        f"{grade}The distance of delays is that of their distributions (1-Wasserstein), the"
+        " difference of shares the largest between them (Kolmogorov-Smirnov). A is as near as the"
+        " line is estimated (5 % of the rate, 15 % of the delays), B twice and C four times as far,"
+        " D farther; the worst of all is the grade."
     )
     return Table(
         (Column("measured"), Column("simulated")),
@@ -91,7 +106,7 @@ def _list_rows(own: Agreement) -> Iterator[Row]:
     rate = f"rate of the data {own.direction}" if own.load is Load.BOTH else "rate of the data"
     names = {
         "rate": (rate, "rate", 1.0),
-        "p50": ("delay that load adds, median", "time", 1e6),
+        "p50": ("added delay, median", "time", 1e6),
         "p90": ("90th percentile", "time", 1e6),
         "p99": ("99th percentile", "time", 1e6),
         "loss": ("lost probes", "ratio", 1.0),
@@ -103,8 +118,8 @@ def _list_rows(own: Agreement) -> Iterator[Row]:
             yield Row(words, tuple(Cell(side or "–") for side in sides))
     if own.wasserstein is not None and own.kolmogorov is not None:
         apart = format_quantity(round(own.wasserstein, 2) * 1e6, "time")
-        yield Row("distance of the distributions", (Cell(""), Cell(apart)))
-        yield Row("largest difference of shares", (Cell(""), Cell(f"{own.kolmogorov:.2f}")))
+        yield Row("distance of delays", (Cell(""), Cell(apart)))
+        yield Row("difference of shares", (Cell(""), Cell(f"{own.kolmogorov:.2f}")))
     if own.grade:
         name = "grade" if own.measured.p50 is not None else "grade of the rate"
         yield Row(name, (Cell(""), Cell(own.grade)))
@@ -115,7 +130,7 @@ def _write(side: Side, name: str, kind: str, factor: float) -> str:
     if value is None:
         return ""
     if kind == "number":
-        return f"{value:.2f}"
+        return f"{value:.2f}".replace("-", MINUS)
     return format_quantity(round(value * factor, 6), kind)  # type: ignore[arg-type]
 
 

@@ -22,6 +22,9 @@ NAMES = {
     "dualpi2": "a low-latency line",
 }
 
+#: Less is no queue, ms.
+LEAST_MS = 2.0
+
 #: With which other queue one is contrasted: the one that people would think of.
 _CONTRASTS = {
     QueueKind.DROP_TAIL: ("pie", "codel"),
@@ -50,23 +53,13 @@ def _list(
         yield "Nothing that was measured under load can be compared with a simulated queue."
         return
     if found.guess.kind is QueueKind.UNKNOWN:
-        yield _explain_unknown(found)
-    kinds = {kind for kind, share in found.guess.likelihoods.items() if share >= 0.1}
+        yield _explain_unknown(measured, found)
     if "delay.p50" in measured:
         yield _describe_delay(measured, found, means)
     if (loss := measured.get("loss.share")) is not None:
         yield _describe_loss(loss, measured)
     if "in_flow.p50" in measured and "delay.p50" in measured:
-        own, inside = _ms(measured["delay.p50"]), _ms(measured["in_flow.p50"])
-        word = (
-            "so that flows have queues of their own"
-            if QueueKind.FLOW_QUEUEING in kinds
-            and measured["delay.p50"] < measured["in_flow.p50"] / 2
-            else "which is one queue for all"
-            if measured["delay.p50"] > measured["in_flow.p50"] / 2
-            else "which is not the same queue"
-        )
-        yield f"Load adds {own} to the probe and {inside} to its own connections, {word}."
+        yield _describe_in_flow(measured["delay.p50"], measured["in_flow.p50"])
     if "marked.p50" in measured and "delay.p50" in measured:
         yield (
             f"Load adds {_ms(measured['marked.p50'])} to marked probes and"
@@ -95,6 +88,15 @@ def _describe_delay(
     return f"{text}; simulated, the median is {join_names(simulated)}." if simulated else f"{text}."
 
 
+def _describe_in_flow(probe: float, inside: float) -> str:
+    text = f"Load adds {_ms(probe)} to the probe and {_ms(inside)} to its own connections"
+    if max(probe, inside) < LEAST_MS:
+        return f"{text}: nothing waits."
+    if probe < inside / 2:
+        return f"{text}: the probe waits in another queue than they do."
+    return f"{text}: all wait in one queue."
+
+
 def _describe_loss(loss: float, measured: Mapping[str, float]) -> str:
     share = format_quantity(loss, "ratio")
     if loss == 0:
@@ -110,7 +112,15 @@ def _describe_loss(loss: float, measured: Mapping[str, float]) -> str:
     return f"{share} of the probes were lost under load, {where}."
 
 
-def _explain_unknown(found: Identified) -> str:
+def _explain_unknown(measured: Mapping[str, float], found: Identified) -> str:
+    if (
+        max(measured.get(name, 0.0) for name in ("delay.p90", "delay.p50", "in_flow.p50"))
+        < LEAST_MS
+    ):
+        return (
+            "Nothing waited: that the senders did not fill the line is as likely as that each flow"
+            " has a queue."
+        )
     near = sorted(found.distances.items(), key=lambda pair: pair[1])
     name, distance = near[0]
     if distance > UNKNOWN_DISTANCE / 2:

@@ -86,12 +86,17 @@ _FLAGS: Mapping[Flag, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class EstimateRow:
-    """An estimate with its name and kind; the factor turns its unit into the kind's base unit."""
+    """An estimate with its name and kind; the factor turns its unit into the kind's base unit.
+
+    The direction and the name of its field tell it from the others.
+    """
 
     name: str
     estimate: Estimate
     kind: Kind
     factor: float = 1.0
+    way: Direction | None = None
+    field: str = ""
 
     @property
     def value(self) -> str:
@@ -119,12 +124,15 @@ _FIELDS: Mapping[str, tuple[str, Kind, float]] = {
 def list_rows(estimates: LineEstimates) -> Iterator[EstimateRow]:
     """List all estimates in the order in which people ask for them."""
     if estimates.base_delay is not None:
-        yield EstimateRow("Delay of the idle line", estimates.base_delay, "time", 1e6)
+        yield EstimateRow(
+            "Delay of the idle line", estimates.base_delay, "time", 1e6, None, "base_delay"
+        )
     for way in (Direction.DOWN, Direction.UP):
         own = estimates.directions.get(way)
         for name, (words, kind, factor) in _FIELDS.items():
             if own is not None and (estimate := getattr(own, name)) is not None:
-                yield EstimateRow(f"{WORDS[way].capitalize()}: {words}", estimate, kind, factor)
+                label = f"{WORDS[way].capitalize()}: {words}"
+                yield EstimateRow(label, estimate, kind, factor, way, name)
 
 
 def describe_bound(estimate: Estimate) -> str:
