@@ -232,4 +232,4 @@ def suggest(found: str, known: Iterable[str]) -> str:
         return f'; did you mean "{near}"?'
     if not names:
         return ""
-    return "; there are " + ", ".join(names) if len(names) <= 24 else ""
+    return "; there are " + ", ".join(names) if len(names) <= 25 else ""
