@@ -60,6 +60,11 @@ def _list(
         yield _describe_loss(loss, measured)
     if "in_flow.p50" in measured and "delay.p50" in measured:
         yield _describe_in_flow(measured["delay.p50"], measured["in_flow.p50"])
+    if "marked.p50" not in measured and found.guess.kind is QueueKind.PIE:
+        yield (
+            "Whether a low-latency queue stands beside it cannot be told without a marked probe;"
+            " its classic queue is like PIE."
+        )
     if "marked.p50" in measured and "delay.p50" in measured:
         yield (
             f"Load adds {_ms(measured['marked.p50'])} to marked probes and"
