@@ -43,8 +43,8 @@ COMMANDS = MappingProxyType(
         " page of several runs.",
         "figures": "Write a report's figures as SVG, PDF or PNG: of runs, a sweep, a"
         " recommendation or a study.",
-        "export": "Write the tables of results as CSV or JSON lines, what TCP senders did, or a file of"
-        " flent.",
+        "export": "Write the tables of results as CSV or JSON lines, what TCP senders did, or a"
+        " file of flent.",
         "verify": "Check that no file of the results was damaged since it was written.",
         "cite": "Print the BibTeX entry of this version, with its commit.",
         "help": "Print the help of a command, or the list of commands.",
