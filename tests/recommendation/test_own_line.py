@@ -15,7 +15,7 @@ from headend.errors import InputError
 from headend.recommendation import Recommendation, recommend
 from headend.recommendation.candidate import CHOOSABLE, Feature
 from headend.recommendation.owner import Verdict
-from headend.recommendation.owner_words import write_owner_text
+from headend.recommendation.owner_words import FLAGS, write_owner_text
 from headend.recommendation.page import render_recommendation
 from headend.recommendation.reading import read_request
 from headend.recommendation.request import Request
@@ -23,7 +23,7 @@ from headend.recommendation.result import load_recommendation
 from headend.recommendation.router import write_commands
 from headend.recommendation.tier import Tier
 from headend.recommendation.variations import list_variations
-from headend.scenario.fit_note import FitNote, write_fit_note
+from headend.scenario.fit_note import FitNote, Flag, write_fit_note
 
 SHORT = {"duration": "36 s", "warmup": "6 s"}
 
@@ -439,3 +439,7 @@ def test_a_modems_file_of_ones_own_line_cannot_be_written(tmp_path: Path) -> Non
 
     assert run.exit_code == 2
     assert "the modem's file is the operator's" in run.output
+
+
+def test_the_owner_is_told_what_each_flag_means() -> None:
+    assert set(FLAGS) == set(Flag)

@@ -7,6 +7,18 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from headend.measurement.record import Direction
+from headend.scenario.fit_note import SURE, Flag, QueueKind
+
+__all__ = [
+    "CONFIDENCE",
+    "Bound",
+    "DirectionEstimates",
+    "Estimate",
+    "Flag",
+    "LineEstimates",
+    "QueueGuess",
+    "QueueKind",
+]
 
 #: How sure an interval is.
 CONFIDENCE = 0.9
@@ -43,35 +55,6 @@ class Estimate:
     bound: Bound | None = None
 
 
-class Flag(StrEnum):
-    """What a measurement cannot tell, or what makes an estimate doubtful."""
-
-    SENDER_LIMITED = "sender-limited"
-    NO_IDLE_PHASE = "no-idle-phase"
-    NO_CEILING = "no-ceiling"
-    NO_UPSTREAM = "no-upstream"
-    NO_DOWNSTREAM = "no-downstream"
-    MIXED_DIRECTIONS = "mixed-directions"
-    WIFI_SUSPECTED = "wifi-suspected"
-    PRIORITISED_PROBE = "prioritised-probe"
-    PROBE_IN_FLOW = "probe-in-flow"
-    RATE_VARIES = "rate-varies"
-    FEW_SAMPLES = "few-samples"
-    SUMMARY_ONLY = "summary-only"
-    CLOCK_DRIFT = "clock-drift"
-
-
-class QueueKind(StrEnum):
-    """Kinds of queue that measurements can tell apart."""
-
-    DROP_TAIL = "drop-tail"
-    PIE = "PIE-like"
-    CODEL = "CoDel-like"
-    FLOW_QUEUEING = "flow queueing"
-    LOW_LATENCY = "low latency"
-    UNKNOWN = "unknown"
-
-
 @dataclass(frozen=True)
 class QueueGuess:
     """Which queue a direction has: how likely each kind is, and why.
@@ -95,7 +78,7 @@ class QueueGuess:
     @property
     def is_sure(self) -> bool:
         """Whether a kind other than unknown has nine tenths of the likelihood or more."""
-        return self.kind is not QueueKind.UNKNOWN and self.likelihoods[self.kind] >= 0.9
+        return self.kind is not QueueKind.UNKNOWN and self.likelihoods[self.kind] >= SURE
 
 
 @dataclass(frozen=True)

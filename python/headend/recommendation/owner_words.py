@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from headend.analysis.estimate import (
@@ -25,7 +25,7 @@ from headend.recommendation.sentences import (
     name_term,
 )
 from headend.recommendation.tier import Tier
-from headend.recommendation.variations import UNKNOWN
+from headend.scenario.fit_note import SURE, Flag, QueueKind
 from headend.text.quantity import choose_unit, format_quantity, parse_quantity
 from headend.text.wording import capitalise, join_names, write_count
 from headend.wording.answer import Answer
@@ -37,30 +37,25 @@ PROVIDER = "What must I ask my provider?"
 USELESS = "What would not help?"
 CERTAINTY = "How sure is this?"
 
-#: What each flag of a fit means for its line: the values of `headend.fitting.estimates.Flag`.
-FLAGS = {
-    "sender-limited": "the senders did not fill the line, so that its rate may be higher",
-    "no-idle-phase": "the line was never idle, so that its base delay may be shorter",
-    "no-ceiling": "the delay reached no ceiling, so that the buffer may be longer",
-    "no-upstream": "the direction upstream was not measured",
-    "no-downstream": "the direction downstream was not measured",
-    "mixed-directions": "both directions were loaded together, so that their queues cannot be told"
-    " apart",
-    "wifi-suspected": "the delay varies as over Wi-Fi, whose queue cannot be told from the line's",
-    "prioritised-probe": "the probe had priority, so that other packets may wait longer",
-    "probe-in-flow": "the delays are those of the transfers themselves, and not of others beside"
+#: What each flag of a fit means for its line.
+FLAGS: Mapping[str, str] = {
+    Flag.SENDER_LIMITED: "the senders did not fill the line, so that its rate may be higher",
+    Flag.NO_IDLE_PHASE: "the line was never idle, so that its base delay may be shorter",
+    Flag.NO_CEILING: "the delay reached no ceiling, so that the buffer may be longer",
+    Flag.NO_UPSTREAM: "the direction upstream was not measured",
+    Flag.NO_DOWNSTREAM: "the direction downstream was not measured",
+    Flag.MIXED_DIRECTIONS: "both directions were loaded together, so that their queues cannot be"
+    " told apart",
+    Flag.WIFI_SUSPECTED: "the delay varies as over Wi-Fi, whose queue cannot be told from the"
+    " line's",
+    Flag.PRIORITISED_PROBE: "the probe had priority, so that other packets may wait longer",
+    Flag.PROBE_IN_FLOW: "the delays are those of the transfers themselves, and not of others beside"
     " them",
-    "rate-varies": "the rate varied during the measurement",
-    "few-samples": "there are few samples",
-    "summary-only": "only summaries are known, and no samples",
-    "clock-drift": "the clocks of both ends drifted apart",
+    Flag.RATE_VARIES: "the rate varied during the measurement",
+    Flag.FEW_SAMPLES: "there are few samples",
+    Flag.SUMMARY_ONLY: "only summaries are known, and no samples",
+    Flag.CLOCK_DRIFT: "the clocks of both ends drifted apart",
 }
-
-#: The flag that says that the delay may be another's.
-WIFI = "wifi-suspected"
-
-#: From this likelihood a kind of queue is sure, as in `headend.fitting.estimates`.
-SURE = 0.9
 
 #: Names of TLVs of a modem's file, by what they set.
 _TLVS = {
@@ -217,10 +212,10 @@ def _join_values(choices: OwnChoices, setting: int) -> str:
 
 def _describe_myself(choices: OwnChoices) -> Iterable[str]:
     decision, tier = choices.decision, choices.decision.tier
-    if tier.fit and WIFI in tier.fit.flags:
+    if tier.fit and Flag.WIFI_SUSPECTED in tier.fit.flags:
         yield (
             "Measure again over an Ethernet cable before anything else: in what was measured"
-            f" {FLAGS[WIFI]}, and no setting of the line was tried against Wi-Fi."
+            f" {FLAGS[Flag.WIFI_SUSPECTED]}, and no setting of the line was tried against Wi-Fi."
         )
     setting, needs_nothing = choices.mine.setting, choices.verdict is Verdict.NOTHING_NEEDED
     if needs_nothing:
@@ -468,7 +463,7 @@ def _describe_fit(tier: Tier) -> str:
         return text
     told = f"{text} Its queue upstream is {_join_or(likely)}."
     kind, share = likelihoods[0]
-    if kind != UNKNOWN and share >= SURE:
+    if kind != QueueKind.UNKNOWN and share >= SURE:
         return told
     return f"{told} Its kind is not sure: what is true of each likely kind is said below."
 

@@ -17,7 +17,7 @@ from headend.recommendation.own_choices import find_limit, find_today, name_queu
 from headend.recommendation.rates import write_rate
 from headend.recommendation.sender import Sender
 from headend.recommendation.tier import Tier, Variation
-from headend.scenario.fit_note import FitNote
+from headend.scenario.fit_note import FitNote, QueueKind
 from headend.text.quantity import format_quantity, parse_quantity
 
 #: Kinds of queue of at least this likelihood are tried; it is what a 90 % interval leaves out.
@@ -26,27 +26,25 @@ LEAST_LIKELIHOOD = 0.1
 #: An end that differs by less than this share is the value itself: within a tie of two results.
 LEAST_CHANGE = 0.05
 
-#: What the kinds of queue are called in notes, and what stands for each in scenarios of a cable
-#: line and of a plain link. Low latency of a cable line is a setting of both directions.
-DROP_TAIL, PIE, UNKNOWN = "drop-tail", "PIE-like", "unknown"
-LOW_LATENCY = "low latency"
-_QUEUES: Mapping[str, tuple[str, str]] = {
-    PIE: ("docsis_pie", "pie"),
-    "CoDel-like": ("codel", "codel"),
-    "flow queueing": ("fq_codel", "fq_codel"),
-    LOW_LATENCY: ("docsis_pie", "dualpi2"),
+#: What stands for a kind of queue in scenarios of a cable line and of a plain link. Low latency of
+#: a cable line is a setting of both directions.
+_QUEUES: Mapping[QueueKind, tuple[str, str]] = {
+    QueueKind.PIE: ("docsis_pie", "pie"),
+    QueueKind.CODEL: ("codel", "codel"),
+    QueueKind.FLOW_QUEUEING: ("fq_codel", "fq_codel"),
+    QueueKind.LOW_LATENCY: ("docsis_pie", "dualpi2"),
 }
 
 #: Kinds by the names of queues in scenarios.
 _KINDS = {
-    "drop_tail": DROP_TAIL,
-    "buffer_control": DROP_TAIL,
-    "docsis_pie": PIE,
-    "pie": PIE,
-    "codel": "CoDel-like",
-    "fq_codel": "flow queueing",
-    "cake": "flow queueing",
-    "dualpi2": LOW_LATENCY,
+    "drop_tail": QueueKind.DROP_TAIL,
+    "buffer_control": QueueKind.DROP_TAIL,
+    "docsis_pie": QueueKind.PIE,
+    "pie": QueueKind.PIE,
+    "codel": QueueKind.CODEL,
+    "fq_codel": QueueKind.FLOW_QUEUEING,
+    "cake": QueueKind.FLOW_QUEUEING,
+    "dualpi2": QueueKind.LOW_LATENCY,
 }
 
 _WAYS = {"up": "upstream", "down": "downstream"}
@@ -137,15 +135,17 @@ def _vary_queue(tier: Tier, fit: FitNote) -> Iterator[_Varied]:
     likelihoods = fit.queues.get("up", {})
     upstream, _ = find_today(tier)
     today = _KINDS.get(name_queue(upstream))
-    today = LOW_LATENCY if "low_latency" in upstream else today
+    today = QueueKind.LOW_LATENCY if "low_latency" in upstream else today
     # Then the kinds are tried that modems have most.
-    is_unknown = max(likelihoods, key=likelihoods.__getitem__, default="") == UNKNOWN
-    for kind in (DROP_TAIL, *_QUEUES):
+    is_unknown = max(likelihoods, key=likelihoods.__getitem__, default="") == QueueKind.UNKNOWN
+    for kind in (QueueKind.DROP_TAIL, *_QUEUES):
         likelihood = likelihoods.get(kind, 0.0)
-        is_tried = likelihood >= LEAST_LIKELIHOOD or (is_unknown and kind in (DROP_TAIL, PIE))
+        is_tried = likelihood >= LEAST_LIKELIHOOD or (
+            is_unknown and kind in (QueueKind.DROP_TAIL, QueueKind.PIE)
+        )
         if kind == today or not is_tried:
             continue
-        if kind == DROP_TAIL:
+        if kind == QueueKind.DROP_TAIL:
             limit = _suppose_limit(tier, fit)
             if limit is None:
                 continue
@@ -155,7 +155,7 @@ def _vary_queue(tier: Tier, fit: FitNote) -> Iterator[_Varied]:
             queue = _QUEUES[kind][0 if tier.is_cable else 1]
             words = f"if its queue is {kind}"
         varied = _put_queue(tier, queue)
-        if kind == LOW_LATENCY and tier.is_cable:
+        if kind == QueueKind.LOW_LATENCY and tier.is_cable:
             if not tier.is_docsis31:
                 continue
             on: dict[str, Any] = {"low_latency": {}}

@@ -9,8 +9,41 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 
 _LINE = re.compile(r"^#:fit (\{.*\})\s*$", re.MULTILINE)
+
+#: From this likelihood the kind of a queue is sure.
+SURE = 0.9
+
+
+class Flag(StrEnum):
+    """What a measurement cannot tell, or what makes an estimate doubtful."""
+
+    SENDER_LIMITED = "sender-limited"
+    NO_IDLE_PHASE = "no-idle-phase"
+    NO_CEILING = "no-ceiling"
+    NO_UPSTREAM = "no-upstream"
+    NO_DOWNSTREAM = "no-downstream"
+    MIXED_DIRECTIONS = "mixed-directions"
+    WIFI_SUSPECTED = "wifi-suspected"
+    PRIORITISED_PROBE = "prioritised-probe"
+    PROBE_IN_FLOW = "probe-in-flow"
+    RATE_VARIES = "rate-varies"
+    FEW_SAMPLES = "few-samples"
+    SUMMARY_ONLY = "summary-only"
+    CLOCK_DRIFT = "clock-drift"
+
+
+class QueueKind(StrEnum):
+    """Kinds of queue that measurements can tell apart."""
+
+    DROP_TAIL = "drop-tail"
+    PIE = "PIE-like"
+    CODEL = "CoDel-like"
+    FLOW_QUEUEING = "flow queueing"
+    LOW_LATENCY = "low latency"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
