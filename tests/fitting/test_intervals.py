@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 
 import pytest
 
@@ -13,8 +14,7 @@ from headend.fitting.intervals import (
     bound_share,
     count_block,
     draw_again,
-    median,
-    quantile,
+    find_quantile,
 )
 
 #: How often of 200 times intervals of 90 % hold the truth, but for once in a thousand (binomial).
@@ -46,9 +46,9 @@ def test_the_interval_of_a_median_holds_it_where_samples_depend_on_each_other() 
         for _ in range(150):
             value = 0.8 * value + stream.gauss(0, 1)
             values.append(value)
-        low, high = draw_again(values, 15, median, seed)
+        low, high = draw_again(values, 15, statistics.median, seed)
         found += low <= 0 <= high
-        low, high = draw_again(values, 1, median, seed)
+        low, high = draw_again(values, 1, statistics.median, seed)
         naive += low <= 0 <= high
     # Of 60 intervals of 90 % at most twelve miss, but for once in a hundred; few blocks, some more.
     assert found >= 45
@@ -57,7 +57,7 @@ def test_the_interval_of_a_median_holds_it_where_samples_depend_on_each_other() 
 
 def test_the_same_seed_gives_the_same_interval() -> None:
     values = [random.Random(3).random() for _ in range(50)]
-    assert draw_again(values, 5, median) == draw_again(values, 5, median)
+    assert draw_again(values, 5, statistics.median) == draw_again(values, 5, statistics.median)
 
 
 def test_the_interval_of_a_minimum_holds_the_least_possible_round_trip() -> None:
@@ -76,7 +76,7 @@ def test_the_interval_of_a_minimum_is_no_wider_than_the_lower_half_of_the_sample
 
 
 def test_quantiles_of_one_value_are_that_value() -> None:
-    assert quantile([4.0], 0.0) == quantile([4.0], 0.99) == 4.0
+    assert find_quantile([4.0], 0.0) == find_quantile([4.0], 0.99) == 4.0
 
 
 def test_samples_without_times_between_them_have_blocks_all_the_same() -> None:

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from headend.fitting.features import LEAST_SAMPLES, SETTLING, Samples, correlate, find_quantile
+from headend.fitting.features import LEAST_SAMPLES, SETTLING, Samples, correlate
+from headend.fitting.intervals import find_quantile
 from headend.measurement.record import Load, Trip
 
 GRADES = ("A", "B", "C", "D")

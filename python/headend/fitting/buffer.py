@@ -12,6 +12,7 @@ the queue changed between two probes.
 
 from __future__ import annotations
 
+import statistics
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +20,8 @@ from itertools import pairwise
 
 from headend.fitting.delay import Added
 from headend.fitting.estimates import Bound, Estimate
-from headend.fitting.intervals import bound_minimum, median, quantile
-from headend.fitting.samples import Delays
+from headend.fitting.intervals import bound_minimum, find_quantile
+from headend.fitting.samples import Delays, find_least_queue, find_sending_time
 from headend.measurement.record import Probe
 from headend.text.wording import write_count
 
@@ -64,9 +65,6 @@ EMPTY_SHARE = 0.25
 #: Without a loss that proves it, so many samples must be near to the top as of a queue that grows
 #: steadily from nothing to its top for the rest of the time.
 LONG_NEAR = (1 - NEAR) * (1 - EMPTY_SHARE)
-
-#: A queue holds this many packets of 1500 bytes at least, or this many ms, to be one.
-LEAST_PACKETS, LEAST_MS = 4, 2.0
 
 
 @dataclass(frozen=True)
@@ -140,7 +138,7 @@ def find_ceiling(
     touches = _count_touches(added.settled, level)
     lost_near = _count_lost_near(added.whole, level)
     lost = added.whole.lost_count
-    least = max(LEAST_MS, LEAST_PACKETS * 12e6 / rate if rate else LEAST_MS)
+    least = find_least_queue(rate)
     settled = sorted(added.settled.delays)
     flat = sum(delay >= NEAR * level for delay in settled) / len(settled)
     seen = f"{near} of {write_count(len(ordered), 'sample')} are within 5 % of {level:.3g} ms"
@@ -154,7 +152,7 @@ def find_ceiling(
         return tell(
             False, "the delays are of connections that fill the line, which smooth or add to them"
         )
-    if level < least or quantile(settled, EMPTY_SHARE) < least:
+    if level < least or find_quantile(settled, EMPTY_SHARE) < least:
         return tell(
             False,
             f"the queue was empty for more than {EMPTY_SHARE:.0%} of the time, as one is that "
@@ -209,7 +207,7 @@ def estimate_buffer(
         return None
     if added.mixed and not ceiling.is_reached:
         return None
-    packet = 12e6 / rate.value if rate is not None and rate.value > 0 else 0.0
+    packet = find_sending_time(rate.value if rate is not None else None)
     unsure = base.value - base.low if base is not None else 0.0
     level = ceiling.level
     if not ceiling.is_reached:
@@ -218,8 +216,8 @@ def estimate_buffer(
         return Estimate(level, low, level + unsure, basis, ceiling.samples, Bound.AT_LEAST)
     basis = f"{ceiling.near} of {write_count(ceiling.samples, 'sample')} at the ceiling"
     ordered = sorted(delay for delay in added.whole.delays if delay <= level)
-    middle = median([delay for delay in ordered if delay >= NEAR * level])
-    value = max(middle, quantile(ordered, TOP))
+    middle = statistics.median([delay for delay in ordered if delay >= NEAR * level])
+    value = max(middle, find_quantile(ordered, TOP))
     if added.mixed:
         high = level + unsure + packet
         return Estimate(value, 0.0, high, basis, ceiling.near, Bound.AT_MOST)
@@ -236,7 +234,7 @@ def _rise(whole: Delays, level: float) -> float:
         for earlier, later in pairwise(whole.delays)
         if later >= NEAR * level and later > earlier
     ]
-    return median(rises) if rises else 0.0
+    return statistics.median(rises) if rises else 0.0
 
 
 def _supported(ordered: list[float]) -> float:

@@ -12,10 +12,11 @@ from headend.engine.columns import Frames
 from headend.fitting.agreement import Agreement, compare
 from headend.fitting.candidate import Candidate
 from headend.fitting.estimates import QueueGuess, QueueKind
-from headend.fitting.features import SETTLING, Samples, find_quantile
+from headend.fitting.features import SETTLING, Samples
 from headend.fitting.finding import Curve, Found
 from headend.fitting.fitted_line import Medium, find_wide_area
 from headend.fitting.identifying import LONG, Identified, Simulated, identify
+from headend.fitting.intervals import find_quantile
 from headend.fitting.line_scenario import write_line_scenario
 from headend.fitting.observation import Observation, choose_observation, list_directions
 from headend.fitting.reasons import list_reasons

@@ -12,6 +12,7 @@ of them, after a drift that the idle times before and after a load agree on is t
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,8 +21,7 @@ from headend.fitting.intervals import (
     bound_minimum,
     count_block,
     draw_again,
-    median,
-    quantile,
+    find_quantile,
 )
 from headend.fitting.samples import (
     LOAD_OF,
@@ -120,7 +120,7 @@ def find_priority(measurement: Measurement) -> tuple[float, float] | None:
         found = gather(series, loaded, Load.BOTH).delays
         if len(found) < ENOUGH_FOR_SPREAD:
             return None
-        medians.append(median(found) - min(series.delays))
+        medians.append(statistics.median(found) - min(series.delays))
     icmp, udp = medians
     is_less = icmp < PRIORITISED_SHARE * udp and udp - icmp > PRIORITISED_MS
     return (icmp, udp) if is_less else None
@@ -228,14 +228,14 @@ def estimate_loaded_delay(added: Added | None, base: Estimate | None) -> Estimat
         return None
     delays = added.settled.delays
     low, high = draw_again(
-        delays, count_block(added.settled.times), lambda drawn: quantile(drawn, 0.5)
+        delays, count_block(added.settled.times), lambda drawn: find_quantile(drawn, 0.5)
     )
     unsure = base.value - base.low if base is not None else 0.0
     basis = f"{write_count(len(delays), 'sample')} under load"
     if added.mixed:
         basis += " of both directions"
         return Estimate(
-            max(0.0, median(delays)),
+            max(0.0, statistics.median(delays)),
             0.0,
             max(0.0, high + unsure),
             basis,
@@ -243,7 +243,11 @@ def estimate_loaded_delay(added: Added | None, base: Estimate | None) -> Estimat
             Bound.AT_MOST,
         )
     return Estimate(
-        max(0.0, median(delays)), max(0.0, low), max(0.0, high + unsure), basis, len(delays)
+        max(0.0, statistics.median(delays)),
+        max(0.0, low),
+        max(0.0, high + unsure),
+        basis,
+        len(delays),
     )
 
 
@@ -389,4 +393,4 @@ def _best_of(measurement: Measurement, trip: Trip, probe: Probe) -> DelaySeries 
 
 
 def _spread(ordered: list[float]) -> float:
-    return quantile(ordered, HIGH_SHARE) - quantile(ordered, LOW_SHARE)
+    return find_quantile(ordered, HIGH_SHARE) - find_quantile(ordered, LOW_SHARE)

@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from headend.fitting.intervals import find_quantile
+
 #: The quantiles of the added delay that are compared.
 QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 
@@ -115,20 +117,6 @@ def find_features(
             steady_rates = rates[int(SETTLING) :]
             found["rate.mean"] = math.fsum(steady_rates) / len(steady_rates)
     return found
-
-
-def find_quantile(ordered: Sequence[float], share: float) -> float:
-    """Give a quantile of ascending values, interpolated.
-
-    Examples
-    --------
-    >>> find_quantile([0.0, 1.0, 2.0], 0.25)
-    0.5
-    """
-    at = share * (len(ordered) - 1)
-    low = int(at)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
 
 
 def correlate(samples: Samples, lag: float) -> float | None:

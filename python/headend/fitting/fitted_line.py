@@ -12,7 +12,7 @@ from typing import Any
 from headend.errors import InputError
 from headend.fitting.candidate import Candidate, list_candidates, write_rate
 from headend.fitting.estimates import DirectionEstimates, Flag, LineEstimates
-from headend.fitting.features import find_quantile
+from headend.fitting.intervals import find_quantile
 from headend.measurement.record import Direction, Measurement
 from headend.recommendation.rates import find_capacities
 from headend.scenario.source import read_scenario

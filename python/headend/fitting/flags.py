@@ -6,15 +6,18 @@ states where it comes from.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from headend.fitting.buffer import LEAST_MS, LEAST_PACKETS, Ceiling
+from headend.fitting.buffer import Ceiling
 from headend.fitting.delay import ENOUGH_IDLE, Added, find_drift, find_idle, find_priority
 from headend.fitting.estimates import Estimate, Flag
-from headend.fitting.intervals import median, quantile
+from headend.fitting.intervals import find_quantile
 from headend.fitting.rate import RateEstimates, count_senders, is_rising
 from headend.fitting.samples import (
+    ACKNOWLEDGING,
+    find_least_queue,
     gather,
     idle_phases,
     phases_of,
@@ -50,10 +53,6 @@ INFLATED, INFLATED_MS = 0.5, 5.0
 
 #: A direction is held up by the acknowledgements of the other when these take this share of it.
 ACKNOWLEDGED = 0.8
-
-#: What one bit of data of a direction costs the other one in acknowledgements: 52 bytes for two
-#: packets of 1500.
-COST = 52 / 3000
 
 
 @dataclass(frozen=True)
@@ -167,7 +166,7 @@ def _flag_idle(measurement: Measurement) -> Iterator[tuple[Flag, str]]:
             f"The idle line has {write_count(len(delays), 'sample')} of delay, fewer than "
             f"{ENOUGH_IDLE}.",
         )
-    spread = quantile(delays, 0.99) - quantile(delays, 0.5)
+    spread = find_quantile(delays, 0.99) - find_quantile(delays, 0.5)
     if len(delays) >= ENOUGH_IDLE and spread > WIFI_SPREAD:
         yield (
             Flag.WIFI_SUSPECTED,
@@ -226,8 +225,8 @@ def find_sender_limit(
     delays = sorted(seen.added.settled.delays)
     if len(delays) < ENOUGH_SECONDS:
         return None
-    high = quantile(delays, 0.9)
-    least = max(LEAST_MS, LEAST_PACKETS * 12e6 / rate) if rate > 0 else LEAST_MS
+    high = find_quantile(delays, 0.9)
+    least = find_least_queue(rate)
     again = max(
         (each.share for each in measurement.retransmissions if each.direction is direction),
         default=0.0,
@@ -255,7 +254,7 @@ def _waits_in_connections(
         if series.probe is not Probe.IN_FLOW or not series.times:
             continue
         found = gather(series, loaded, Load.BOTH).delays
-        if found and median(found) > least + max(INFLATED * least, INFLATED_MS):
+        if found and statistics.median(found) > least + max(INFLATED * least, INFLATED_MS):
             return True
     return False
 
@@ -267,7 +266,7 @@ def _flag_rate(direction: Direction, seen: Evidence) -> Iterator[tuple[Flag, str
     means = sorted(
         sum(seconds[k : k + SMOOTHED]) / SMOOTHED for k in range(len(seconds) - SMOOTHED + 1)
     )
-    low, middle, high = (quantile(means, share) for share in (0.05, 0.5, 0.95))
+    low, middle, high = (find_quantile(means, share) for share in (0.05, 0.5, 0.95))
     if middle > 0 and high - low > VARIES * middle:
         yield (
             Flag.RATE_VARIES,
@@ -295,7 +294,7 @@ def _flag_acknowledgements(evidence: Mapping[Direction, Evidence]) -> Iterator[t
         carried, carrier = evidence[direction].rates, evidence[other].rates
         if carried is None or carrier is None:
             continue
-        needed = carried.rate.value * COST
+        needed = carried.rate.value * ACKNOWLEDGING
         if needed > ACKNOWLEDGED * carrier.rate.value:
             yield (
                 Flag.MIXED_DIRECTIONS,

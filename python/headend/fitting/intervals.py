@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TypeAlias
@@ -37,23 +38,18 @@ Z = 1.6449
 T_OVER_Z = (3.84, 1.78, 1.43, 1.30, 1.23, 1.18, 1.15, 1.13, 1.11, 1.10)
 
 
-def quantile(ordered: Sequence[float], share: float) -> float:
+def find_quantile(ordered: Sequence[float], share: float) -> float:
     """Give a quantile of values in order, between two of them in proportion.
 
     Examples
     --------
-    >>> quantile([1.0, 2.0, 3.0], 0.5), quantile([1.0, 2.0], 0.25)
+    >>> find_quantile([1.0, 2.0, 3.0], 0.5), find_quantile([1.0, 2.0], 0.25)
     (2.0, 1.25)
     """
     place = share * (len(ordered) - 1)
     below = math.floor(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
-
-
-def median(values: Sequence[float]) -> float:
-    """Give the median of values in any order."""
-    return quantile(sorted(values), 0.5)
 
 
 def bound_share(found: float, trials: float) -> Interval:
@@ -105,7 +101,7 @@ def bound_minimum(ordered: Sequence[float], growth: int = 2) -> Interval:
         return ordered[0] - abs(ordered[0]), ordered[0]
     gap = ordered[1] - ordered[0]
     far = gap / (CONFIDENCE ** (-1 / growth) - 1)
-    return ordered[0] - min(far, max(gap, quantile(ordered, 0.5) - ordered[0])), ordered[0]
+    return ordered[0] - min(far, max(gap, find_quantile(ordered, 0.5) - ordered[0])), ordered[0]
 
 
 def draw_again(
@@ -144,7 +140,10 @@ def draw_again(
     found.sort()
     middle = statistic(sorted(kept))
     wide = T_OVER_Z[max(0, min(blocks - 2, 9))] if blocks <= len(T_OVER_Z) + 1 else 1.0
-    low, high = quantile(found, (1 - CONFIDENCE) / 2), quantile(found, (1 + CONFIDENCE) / 2)
+    low, high = (
+        find_quantile(found, (1 - CONFIDENCE) / 2),
+        find_quantile(found, (1 + CONFIDENCE) / 2),
+    )
     return middle - wide * max(0.0, middle - low), middle + wide * max(0.0, high - middle)
 
 
@@ -158,5 +157,5 @@ def count_block(times: Sequence[float]) -> int:
     """
     if len(times) < 2:
         return 1
-    gap = median([later - earlier for earlier, later in pairwise(times)])
+    gap = statistics.median([later - earlier for earlier, later in pairwise(times)])
     return max(1, round(BLOCK / gap)) if gap > 0 else max(1, len(times) // 5)

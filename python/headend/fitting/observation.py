@@ -12,9 +12,10 @@ from headend.fitting.features import (
     LEAST_SAMPLES,
     Samples,
     find_features,
-    find_quantile,
     name_quantile,
 )
+from headend.fitting.intervals import find_quantile
+from headend.fitting.summaries import MIDDLES
 from headend.measurement.record import (
     DelaySeries,
     Direction,
@@ -24,7 +25,6 @@ from headend.measurement.record import (
     Probe,
     Quantity,
     RateSeries,
-    Statistic,
     Trip,
 )
 
@@ -48,9 +48,6 @@ _EMPTYING = 2.0
 
 #: The steps of the idle line's distribution.
 _IDLE_STEPS = 20
-
-#: Numbers that tell the middle of delays.
-_MIDDLES = (Statistic.MEDIAN, Statistic.IQM, Statistic.MEAN)
 
 #: Rates are compared in bins of a second.
 _BIN = 1.0
@@ -310,7 +307,7 @@ def _observe_summary(
     found = [
         own.value
         for own in measurement.summaries
-        if own.quantity is Quantity.DELAY and own.load is load and own.statistic in _MIDDLES
+        if own.quantity is Quantity.DELAY and own.load is load and own.statistic in MIDDLES
     ]
     if not found or estimates.base_delay is None:
         return None

@@ -15,18 +15,21 @@ loss all at once, so single seconds are too high or too low, and the median of m
 
 from __future__ import annotations
 
+import statistics
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from headend.fitting.estimates import Bound, Estimate
-from headend.fitting.intervals import BLOCK, draw_again, median, quantile
+from headend.fitting.intervals import BLOCK, draw_again, find_quantile
 from headend.fitting.samples import (
+    ACKNOWLEDGING,
     HEADERS,
     PROBE_SIZE,
     SETTLING,
     TRIP_OF,
+    find_least_queue,
     gather,
     idle_phases,
     loading_phases,
@@ -44,23 +47,15 @@ from headend.measurement.record import (
     Trip,
 )
 
-#: The bounds of that: over IPv4 without time stamps, and over IPv6 with them.
+#: The bounds of HEADERS: over IPv4 without time stamps, and over IPv6 with them.
 LEAST_HEADERS = 1500 / 1460
 MOST_HEADERS = 1500 / 1428
-
-#: IP bytes of acknowledgements for each IP byte of data: 52 for two packets (RFC 5681 §4.2). Those
-#: that receivers or routers merge are fewer, so the bounds of a rate have none.
-ACKNOWLEDGING = 52 / 3000
 
 #: The facts' range is from the 75th to the 90th percentile.
 ALONE, AMONG_BOTH = 0.75, 0.90
 
 #: So many seconds with a queue are enough to look at no others, or this share of a short load.
 ENOUGH_BUSY, BUSY_SHARE = 5, 0.5
-
-#: A queue is there when the least delay of a second is this much above the idle line's, ms, or this
-#: many packets of 1500 bytes, whichever is more.
-QUEUED_MS, QUEUED_PACKETS = 2.0, 4
 
 #: The first seconds are a burst's when they are this much faster than the sustained rate, on the
 #: whole.
@@ -85,7 +80,6 @@ LEAST_BURST = 0.5
 
 #: A burst is looked for in bins of this length, s, or of the series' own.
 BURST_BIN = 0.2
-
 
 #: A transfer slows down when a bin is below this share of the mean of the two before it. Data
 #: behind a loss waits a round trip, most of a short bin; bins must be no longer than this, s.
@@ -170,7 +164,7 @@ def estimate_rates(measurement: Measurement, direction: Direction) -> RateEstima
         if knee is None or second.start >= knee.end
     ]
     kept = kept or seconds
-    besides = _carried_besides(measurement, phases, direction, loaded)
+    besides = _carried_besides(measurement, direction, loaded)
     rate, busy = _sustained(measurement, direction, phases, kept, besides)
     peak, burst = _burst(totals, [knee for knee in knees if knee is not None], rate)
     return RateEstimates(rate, peak, burst, tuple(rate for _, rate in kept), busy)
@@ -194,7 +188,7 @@ def find_dips(measurement: Measurement, direction: Direction) -> list[float] | N
         flows = own
     rows = [sorted(zip(series.starts, series.ends, series.rates, strict=True)) for series in flows]
     lengths = [end - start for row in rows for start, end, _ in row]
-    if not lengths or median(lengths) > LONGEST_DIP_BIN:
+    if not lengths or statistics.median(lengths) > LONGEST_DIP_BIN:
         return None
     phases = loading_phases(phases_of(measurement), direction)
     return sorted(
@@ -224,15 +218,15 @@ def _sustained(
     bound = None
     if len(busy) >= ENOUGH_BUSY or len(busy) >= max(2, BUSY_SHARE * len(seconds)):
         values = busy
-        value = median(values)
-        low, high = draw_again(values, round(BLOCK), lambda drawn: quantile(drawn, 0.5))
+        value = statistics.median(values)
+        low, high = draw_again(values, round(BLOCK), lambda drawn: find_quantile(drawn, 0.5))
         basis = f"{len(busy)} seconds of load in which packets waited"
     else:
         values, share = [rate for _, rate in seconds], AMONG_BOTH if both else ALONE
         most = _largest_mean(values)
-        value = min(quantile(sorted(values), share), most)
-        low, _ = draw_again(values, round(BLOCK), lambda drawn: quantile(drawn, ALONE))
-        _, high = draw_again(values, round(BLOCK), lambda drawn: quantile(drawn, share))
+        value = min(find_quantile(sorted(values), share), most)
+        low, _ = draw_again(values, round(BLOCK), lambda drawn: find_quantile(drawn, ALONE))
+        _, high = draw_again(values, round(BLOCK), lambda drawn: find_quantile(drawn, share))
         low, high = min(low, value), max(high, most)
         basis = f"the {share * 100:.0f}th percentile of {len(values)} seconds of load"
         if is_rising(values):
@@ -287,7 +281,7 @@ def _have_queue(
     probes = [series for series in timed if series.probe is not Probe.IN_FLOW]
     inside = [series for series in timed if series.probe is Probe.IN_FLOW]
     fastest = max(rate for _, rate in seconds)
-    more = max(QUEUED_MS, QUEUED_PACKETS * 12e6 / fastest if fastest > 0 else QUEUED_MS)
+    more = find_least_queue(fastest)
     waits = [False] * len(seconds)
     for series in probes[:1] + inside:
         idle = gather(series, idle_phases(phases), Load.IDLE).delays
@@ -300,7 +294,6 @@ def _have_queue(
 
 def _carried_besides(
     measurement: Measurement,
-    phases: Sequence[Phase],
     direction: Direction,
     loaded: Sequence[Phase],
 ) -> tuple[float, float]:
@@ -333,8 +326,8 @@ def _burst(
     faster = sorted(value for _, value in bins if value > rate.value)
     if not faster:
         return None, None
-    peak = quantile(faster, 0.5)
-    low, high = quantile(faster, 0.25), quantile(faster, 0.75)
+    peak = find_quantile(faster, 0.5)
+    low, high = find_quantile(faster, 0.25), find_quantile(faster, 0.75)
     doubt = (rate.high - rate.low) / 2 * (knee.end - knee.phase.start)
     return (
         Estimate(
@@ -380,7 +373,7 @@ def _find_knee(totals: Sequence[_Total], phase: Phase, level: float) -> _Knee | 
 
 def _later_level(bins: Sequence[Sequence[tuple[Phase, float]]]) -> float:
     later = [rate for some in bins for _, rate in some[len(some) // 2 :]]
-    return median(later)
+    return statistics.median(later)
 
 
 def _bins(

@@ -10,8 +10,8 @@ from headend.design.seeds import choose_seeds
 from headend.errors import InputError
 from headend.fitting.estimates import LineEstimates
 from headend.fitting.estimating import estimate_line
-from headend.fitting.features import find_quantile
 from headend.fitting.fitted_line import FittedLine, Medium, fit_line_to, replace_buffer
+from headend.fitting.intervals import find_quantile
 from headend.fitting.observation import Observation, choose_observation, observe
 from headend.measurement.joining import join
 from headend.measurement.reading import read_measurement

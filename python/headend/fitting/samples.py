@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
+from headend.measurement.phases import find_busy, find_phases
 from headend.measurement.record import (
     DelaySeries,
     Direction,
@@ -14,7 +15,6 @@ from headend.measurement.record import (
     Measurement,
     Phase,
     Probe,
-    RateSeries,
     Trip,
 )
 
@@ -25,13 +25,16 @@ SETTLING = 2.0
 #: Before the end of an idle phase, s: clocks of a tool's parts may differ, and connections open.
 EDGE = 0.25
 
-#: A direction is loaded while its rate is above this share of the largest, where a measurement
-#: says nothing of phases.
-LOADED_SHARE = 0.1
-
 #: IP bytes over TCP payload in full packets of 1500 bytes, over IPv4 with time stamps, as most
 #: systems send.
 HEADERS = 1500 / 1448
+
+#: IP bytes of acknowledgements for each IP byte of data: 52 for two packets (RFC 5681 §4.2). Those
+#: that receivers or routers merge are fewer, so the bounds of a rate have none.
+ACKNOWLEDGING = 52 / 3000
+
+#: A queue adds at least this delay, ms, and that of so many packets of 1500 bytes.
+LEAST_QUEUE_MS, LEAST_QUEUE_PACKETS = 2.0, 4
 
 #: IP bytes of a probe: that of a ping program by default.
 PROBE_SIZE = 84
@@ -84,7 +87,24 @@ def phases_of(measurement: Measurement) -> tuple[Phase, ...]:
     """Give the phases of load, from the rates where the measurement names none."""
     if measurement.phases:
         return tuple(sorted(measurement.phases, key=lambda phase: phase.start))
-    return _find_phases(measurement)
+    times = [at for series in measurement.rates for at in (*series.starts, *series.ends)]
+    return find_phases(find_busy(measurement.rates), min(times), max(times)) if times else ()
+
+
+def find_sending_time(rate: float | None) -> float:
+    """Give how long a packet of 1500 bytes takes to be sent, ms; 0 where the rate is not known."""
+    return 1500 * 8 * 1e3 / rate if rate else 0.0
+
+
+def find_least_queue(rate: float | None) -> float:
+    """Give the delay from which packets wait in a queue, ms.
+
+    Examples
+    --------
+    >>> find_least_queue(1e6), find_least_queue(1e9), find_least_queue(None)
+    (48.0, 2.0, 2.0)
+    """
+    return max(LEAST_QUEUE_MS, LEAST_QUEUE_PACKETS * find_sending_time(rate))
 
 
 def select_phases(phases: Sequence[Phase], load: Load) -> list[Phase]:
@@ -97,10 +117,10 @@ def loading_phases(phases: Sequence[Phase], direction: Direction) -> list[Phase]
     return select_phases(phases, LOAD_OF[direction]) or select_phases(phases, Load.BOTH)
 
 
-def settle(phases: Sequence[Phase], settling: float = SETTLING) -> list[Phase]:
+def settle(phases: Sequence[Phase]) -> list[Phase]:
     """Leave out how each phase begins: two seconds, but no more than a third of it."""
     return [
-        Phase(phase.load, phase.start + min(settling, (phase.end - phase.start) / 3), phase.end)
+        Phase(phase.load, phase.start + min(SETTLING, (phase.end - phase.start) / 3), phase.end)
         for phase in phases
     ]
 
@@ -185,43 +205,3 @@ def _rank(series: DelaySeries, most: int) -> tuple[bool, bool, int, bool, float,
     # Of about as many probes, those to the nearest host say most of the line.
     few = 2 * len(series.delays) < most
     return in_transfer, bool(series.marking), kind, few, min(series.delays), -len(series.delays)
-
-
-def _find_phases(measurement: Measurement) -> tuple[Phase, ...]:
-    """Find phases from rates, second by second, in which each direction is loaded or is not."""
-    totals = {
-        direction: _sum_by_second(
-            series for series in measurement.rates if series.direction is direction
-        )
-        for direction in Direction
-    }
-    seconds = sorted({second for total in totals.values() for second in total})
-    if not seconds:
-        return ()
-    most = {direction: max(total.values(), default=0.0) for direction, total in totals.items()}
-    phases: list[Phase] = []
-    for second in range(seconds[0], seconds[-1] + 1):
-        loaded = {
-            direction
-            for direction in Direction
-            if totals[direction].get(second, 0.0) > LOADED_SHARE * most[direction] > 0
-        }
-        load = Load.BOTH if len(loaded) == 2 else Load.IDLE
-        if len(loaded) == 1:
-            load = LOAD_OF[loaded.pop()]
-        if phases and phases[-1].load is load:
-            phases[-1] = Phase(load, phases[-1].start, second + 1.0)
-        else:
-            phases.append(Phase(load, float(second), second + 1.0))
-    return tuple(phases)
-
-
-def _sum_by_second(many: Iterable[RateSeries]) -> dict[int, float]:
-    listed = list(many)
-    sums = [series for series in listed if not series.flow]
-    total: dict[int, float] = {}
-    for series in sums or listed:
-        for start, end, rate in zip(series.starts, series.ends, series.rates, strict=True):
-            second = int((start + end) / 2 // 1)
-            total[second] = total.get(second, 0.0) + rate * (end - start)
-    return total

@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.fitting.candidate import Candidate, write_ms
-from headend.fitting.features import Samples, find_features, find_quantile
+from headend.fitting.features import Samples, find_features
 from headend.fitting.fitted_line import FittedLine, Medium, name_host, write_link
+from headend.fitting.intervals import find_quantile
 from headend.fitting.observation import Observation, list_directions
 from headend.measurement.record import Direction, Load, Probe, Trip
 from headend.running.measuring import make_frame
