@@ -10,7 +10,7 @@ import pytest
 
 from fitting.lines import SEPARATE, TOGETHER, make_delays, sawtooth, under
 from headend.fitting.buffer import Ceiling, estimate_buffer, find_ceiling
-from headend.fitting.delay import Added, added_delays
+from headend.fitting.delay import Added, find_added_delays
 from headend.fitting.estimates import Bound, Estimate
 from headend.measurement.record import Direction, Load, Measurement, Phase, Probe
 
@@ -30,7 +30,7 @@ def load(
         return phase.load is Load.DOWN and is_lost(time)
 
     series = make_delays(SEPARATE, under(Load.DOWN, queue), gap=gap, is_lost=lost)
-    added = added_delays(
+    added = find_added_delays(
         Measurement(("made",), phases=SEPARATE, delays=(series,)), Direction.DOWN, 20.0
     )
     assert added is not None
@@ -133,7 +133,7 @@ def test_a_queue_of_two_packets_is_none() -> None:
 def test_the_ceiling_of_both_directions_together_is_at_most_that_of_each() -> None:
     series = make_delays(TOGETHER, under(Load.BOTH, sawtooth(200.0, 3.3)), gap=0.1)
     measurement = Measurement(("made",), phases=TOGETHER, delays=(series,))
-    added = added_delays(measurement, Direction.DOWN, 20.0)
+    added = find_added_delays(measurement, Direction.DOWN, 20.0)
     assert added is not None
     ceiling = look(added)
     found = estimate(added, ceiling)
@@ -141,7 +141,7 @@ def test_the_ceiling_of_both_directions_together_is_at_most_that_of_each() -> No
     assert found.low == 0
     once = make_delays(TOGETHER, under(Load.BOTH, lambda time: 10 * time), gap=0.1)
     measurement = Measurement(("made",), phases=TOGETHER, delays=(once,))
-    added = added_delays(measurement, Direction.DOWN, 20.0)
+    added = find_added_delays(measurement, Direction.DOWN, 20.0)
     assert added is not None
     assert estimate_buffer(added, look(added), BASE, RATE, 0.2) is None
 

@@ -9,10 +9,10 @@ import pytest
 
 from fitting.lines import SEPARATE, TOGETHER, make_delays, make_phases, sawtooth, under
 from headend.fitting.delay import (
-    added_delays,
     estimate_base_delay,
     estimate_jitter,
     estimate_loaded_delay,
+    find_added_delays,
     find_drift,
     find_priority,
 )
@@ -99,7 +99,7 @@ def test_a_measurement_without_delays_has_no_base_delay() -> None:
 def test_each_host_has_a_base_delay_of_its_own() -> None:
     near = make_delays(SEPARATE, under(Load.DOWN, sawtooth(100.0), base=10.0), gap=0.1)
     far = make_delays(SEPARATE, under(Load.DOWN, sawtooth(100.0), base=200.0), gap=0.05)
-    added = added_delays(measure(near, far), Direction.DOWN, 10.0)
+    added = find_added_delays(measure(near, far), Direction.DOWN, 10.0)
     assert added is not None
     assert max(added.whole.delays) < 100
 
@@ -108,8 +108,8 @@ def test_load_of_one_direction_adds_its_queue() -> None:
     series = make_delays(SEPARATE, under(Load.DOWN, sawtooth(100.0, period=1.7)), gap=0.05)
     measurement = measure(series)
     base = estimate_base_delay(measurement)
-    found = estimate_loaded_delay(added_delays(measurement, Direction.DOWN, 20.0), base)
-    other = estimate_loaded_delay(added_delays(measurement, Direction.UP, 20.0), base)
+    found = estimate_loaded_delay(find_added_delays(measurement, Direction.DOWN, 20.0), base)
+    other = estimate_loaded_delay(find_added_delays(measurement, Direction.UP, 20.0), base)
     assert found is not None
     assert other is not None
     assert found.value == pytest.approx(75, rel=0.05)
@@ -121,7 +121,7 @@ def test_load_of_one_direction_adds_its_queue() -> None:
 def test_what_both_directions_add_is_at_most_that_of_each() -> None:
     series = make_delays(TOGETHER, under(Load.BOTH, sawtooth(100.0)))
     measurement = measure(series, phases=TOGETHER)
-    added = added_delays(measurement, Direction.DOWN, 20.0)
+    added = find_added_delays(measurement, Direction.DOWN, 20.0)
     assert added is not None
     assert added.mixed
     found = estimate_loaded_delay(added, None)
@@ -140,7 +140,7 @@ def test_trips_of_one_way_tell_the_directions_apart() -> None:
         )
     ]
     for direction, top in ((Direction.UP, 200.0), (Direction.DOWN, 40.0)):
-        added = added_delays(measure(*series, phases=TOGETHER), direction, 20.0)
+        added = find_added_delays(measure(*series, phases=TOGETHER), direction, 20.0)
         assert added is not None
         assert not added.mixed
         assert max(added.whole.delays) == pytest.approx(top, rel=0.03)
@@ -164,7 +164,7 @@ def test_a_drift_of_the_clocks_is_found_and_taken_out() -> None:
     )
     measurement = measure(up, down, phases=FRAMED)
     assert find_drift(measurement) == pytest.approx(drift, rel=0.02)
-    added = added_delays(measurement, Direction.UP, None)
+    added = find_added_delays(measurement, Direction.UP, None)
     assert added is not None
     assert max(added.whole.delays) < 1.0, "the drift looks like 40 ms of a queue"
 
@@ -206,7 +206,7 @@ def test_an_echo_that_is_let_pass_gives_way_to_udp() -> None:
     icmp = make_delays(SEPARATE, under(Load.DOWN, lambda _: 1.0))
     udp = make_delays(SEPARATE, under(Load.DOWN, sawtooth(100.0)), probe=Probe.UDP)
     assert find_priority(measure(icmp, udp)) is not None
-    added = added_delays(measure(icmp, udp), Direction.DOWN, 20.0)
+    added = find_added_delays(measure(icmp, udp), Direction.DOWN, 20.0)
     assert added is not None
     assert added.series.probe is Probe.UDP
     alike = replace(udp, probe=Probe.ICMP)
@@ -220,7 +220,7 @@ def test_delays_without_times_are_told_apart_by_their_load() -> None:
     base = estimate_base_delay(measurement)
     assert base is not None
     assert base.value == 30
-    found = estimate_loaded_delay(added_delays(measurement, Direction.DOWN, base.value), base)
+    found = estimate_loaded_delay(find_added_delays(measurement, Direction.DOWN, base.value), base)
     assert found is not None
     assert found.value == pytest.approx(57.5)
 
@@ -234,9 +234,9 @@ def test_samples_in_any_order_give_the_same_delays() -> None:
         times=[series.times[k] for k in order],
         delays=[series.delays[k] for k in order],
     )
-    assert added_delays(measure(mixed), Direction.DOWN, 20.0) is not None
-    first = added_delays(measure(series), Direction.DOWN, 20.0)
-    second = added_delays(measure(mixed), Direction.DOWN, 20.0)
+    assert find_added_delays(measure(mixed), Direction.DOWN, 20.0) is not None
+    first = find_added_delays(measure(series), Direction.DOWN, 20.0)
+    second = find_added_delays(measure(mixed), Direction.DOWN, 20.0)
     assert first is not None
     assert second is not None
     assert first.whole == second.whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fitting.lines import SEPARATE, TOGETHER, make_delays
-from headend.fitting.delay import added_delays
+from headend.fitting.delay import find_added_delays
 from headend.fitting.estimates import Bound, Estimate
 from headend.fitting.loss import estimate_loss, estimate_random_loss
 from headend.measurement.record import (
@@ -34,7 +34,7 @@ def count(series: DelaySeries, load: Load, phases: tuple[Phase, ...]) -> tuple[i
 
 
 def estimate(measurement: Measurement, direction: Direction) -> Estimate | None:
-    return estimate_loss(measurement, direction, added_delays(measurement, direction, 20.0))
+    return estimate_loss(measurement, direction, find_added_delays(measurement, direction, 20.0))
 
 
 def every(number: int) -> object:

@@ -131,7 +131,7 @@ def find_ceiling(
     if not delays:
         return None
     ordered = sorted(delays)
-    level = _supported(ordered)
+    level = _find_supported(ordered)
     near = len(ordered) - bisect_left(ordered, NEAR * level)
     # Outliers above the level are not near to it.
     near -= len(ordered) - bisect_left(ordered, level / NEAR)
@@ -222,12 +222,12 @@ def estimate_buffer(
         high = level + unsure + packet
         return Estimate(value, 0.0, high, basis, ceiling.near, Bound.AT_MOST)
     top = [-delay for delay in reversed(ordered)]
-    highest = min(-bound_minimum(top, growth=1)[0] + _rise(added.whole, level), level / NEAR)
+    highest = min(-bound_minimum(top, growth=1)[0] + _find_rise(added.whole, level), level / NEAR)
     low = max(0.0, middle - spread - packet)
     return Estimate(value, low, highest + unsure + packet, basis, ceiling.near)
 
 
-def _rise(whole: Delays, level: float) -> float:
+def _find_rise(whole: Delays, level: float) -> float:
     """Give how much the delay grows from one probe to the next as it comes to the level, ms."""
     rises = [
         later - earlier
@@ -237,7 +237,7 @@ def _rise(whole: Delays, level: float) -> float:
     return statistics.median(rises) if rises else 0.0
 
 
-def _supported(ordered: list[float]) -> float:
+def _find_supported(ordered: list[float]) -> float:
     """Give the largest delay that two others are near to, but for one in a hundred."""
     most = max(1, round(NEAR_SHARE * len(ordered)))
     for place in range(len(ordered) - 1, max(1, len(ordered) - 1 - most), -1):

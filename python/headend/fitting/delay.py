@@ -29,13 +29,13 @@ from headend.fitting.samples import (
     TRIP_OF,
     Delays,
     gather,
-    idle_phases,
-    phases_of,
+    list_idle_phases,
+    list_phases,
     rank_series,
     select_phases,
     settle,
 )
-from headend.fitting.summaries import base_of_summaries, find_summary
+from headend.fitting.summaries import estimate_base_by_summaries, find_summary
 from headend.measurement.record import (
     DelaySeries,
     Direction,
@@ -111,10 +111,10 @@ def rank_speaking(measurement: Measurement, trip: Trip) -> list[DelaySeries]:
 
 def find_priority(measurement: Measurement) -> tuple[float, float] | None:
     """Give what load adds to ICMP and to UDP, where the first is much less: medians, ms."""
-    loaded = settle([each for each in phases_of(measurement) if each.load is not Load.IDLE])
+    loaded = settle([each for each in list_phases(measurement) if each.load is not Load.IDLE])
     medians = []
     for probe in (Probe.ICMP, Probe.UDP):
-        series = _best_of(measurement, Trip.ROUND, probe)
+        series = _choose_longest(measurement, Trip.ROUND, probe)
         if series is None or not series.times:
             return None
         found = gather(series, loaded, Load.BOTH).delays
@@ -128,7 +128,7 @@ def find_priority(measurement: Measurement) -> tuple[float, float] | None:
 
 def find_idle(measurement: Measurement, trip: Trip) -> tuple[DelaySeries, Delays] | None:
     """Find the best series that has delays of the idle line, and these."""
-    phases = idle_phases(phases_of(measurement))
+    phases = list_idle_phases(list_phases(measurement))
     for series in rank_speaking(measurement, trip):
         found = gather(series, phases, Load.IDLE)
         if found.delays:
@@ -152,9 +152,9 @@ def estimate_base_delay(
     found = find_idle(measurement, Trip.ROUND)
     if found is None:
         estimate = (
-            _base_of_one_way(measurement)
-            or base_of_summaries(measurement)
-            or _base_under_load(measurement)
+            _add_base_of_one_way(measurement)
+            or estimate_base_by_summaries(measurement)
+            or _bound_base_under_load(measurement)
         )
         return None if estimate is None else _widen(estimate, (), sending)
     series, samples = found
@@ -172,7 +172,7 @@ def estimate_base_delay(
 
 def _widen(estimate: Estimate, delays: Sequence[float], sending: float) -> Estimate:
     """Widen the interval of a least delay by what is known of how tools take it."""
-    error = HOST_ERROR + _resolution(delays) / 2
+    error = HOST_ERROR + _find_resolution(delays) / 2
     return replace(
         estimate,
         low=max(0.0, estimate.low - error - sending),
@@ -180,7 +180,7 @@ def _widen(estimate: Estimate, delays: Sequence[float], sending: float) -> Estim
     )
 
 
-def _resolution(delays: Sequence[float]) -> float:
+def _find_resolution(delays: Sequence[float]) -> float:
     """Give how finely a tool writes delays, ms: ping has three digits of each."""
     for step in RESOLUTIONS:
         if all(abs(delay / step - round(delay / step)) < 1e-6 for delay in delays):
@@ -188,7 +188,7 @@ def _resolution(delays: Sequence[float]) -> float:
     return 0.0
 
 
-def added_delays(
+def find_added_delays(
     measurement: Measurement, direction: Direction, base: float | None
 ) -> Added | None:
     """Give the delays that load of a direction adds, from the best samples there are.
@@ -205,7 +205,7 @@ def added_delays(
     base
         The base delay there and back, ms.
     """
-    phases = phases_of(measurement)
+    phases = list_phases(measurement)
     own = LOAD_OF[direction]
     round_trips = rank_speaking(measurement, Trip.ROUND)
     one_way = rank_speaking(measurement, TRIP_OF[direction])
@@ -262,8 +262,8 @@ def estimate_jitter(measurement: Measurement, direction: Direction) -> Estimate 
     if found is None or len(found[1].delays) < ENOUGH_FOR_SPREAD:
         return None
     delays = found[1].delays
-    value = _spread(sorted(delays))
-    low, high = draw_again(delays, 1, _spread)
+    value = _measure_spread(sorted(delays))
+    low, high = draw_again(delays, 1, _measure_spread)
     basis = f"{write_count(len(delays), 'sample')} of the idle line"
     if one_way:
         return Estimate(value, max(0.0, low), high, basis, len(delays))
@@ -276,7 +276,7 @@ def find_drift(measurement: Measurement) -> float | None:
     The idle times before and after the load tell it: trips of one direction seem to grow by what
     those of the other shrink. A change of the path does not look like that.
     """
-    phases = idle_phases(phases_of(measurement))
+    phases = list_idle_phases(list_phases(measurement))
     if len(phases) < 2:
         return None
     slopes = []
@@ -321,7 +321,7 @@ def _add(
 ) -> Added | None:
     selected = select_phases(phases, load)
     whole = gather(series, selected, load)
-    least = _least_of(measurement, series)
+    least = _find_least(measurement, series)
     if least is None and series.trip is Trip.ROUND:
         least = base
     if not whole.delays or least is None:
@@ -333,13 +333,13 @@ def _add(
     )
 
 
-def _least_of(measurement: Measurement, series: DelaySeries) -> float | None:
+def _find_least(measurement: Measurement, series: DelaySeries) -> float | None:
     """Give the least delay of a probe that was sent on the idle line too; or of one way.
 
     A series of its own may go to another host. Only if it was not sent on the idle line, others
     like it stand for it.
     """
-    phases = idle_phases(phases_of(measurement))
+    phases = list_idle_phases(list_phases(measurement))
     own = gather(series, phases, Load.IDLE).delays
     if own and series.times:
         return min(own)
@@ -355,7 +355,7 @@ def _least_of(measurement: Measurement, series: DelaySeries) -> float | None:
     return min(idle, default=min(series.delays))
 
 
-def _base_of_one_way(measurement: Measurement) -> Estimate | None:
+def _add_base_of_one_way(measurement: Measurement) -> Estimate | None:
     """Add the least trips of both directions: the offset of the clocks is then gone."""
     found = [find_idle(measurement, trip) for trip in (Trip.UP, Trip.DOWN)]
     ordered = [sorted(each[1].delays) for each in found if each is not None]
@@ -368,7 +368,7 @@ def _base_of_one_way(measurement: Measurement) -> Estimate | None:
     return Estimate(value, max(0.0, low), value, basis, count) if value >= 0 else None
 
 
-def _base_under_load(measurement: Measurement) -> Estimate | None:
+def _bound_base_under_load(measurement: Measurement) -> Estimate | None:
     """Take the least delay of all: that of the idle line is that or less."""
     ranked = rank_speaking(measurement, Trip.ROUND)
     summary = find_summary(measurement, Quantity.DELAY, None, Statistic.LEAST)
@@ -383,7 +383,7 @@ def _base_under_load(measurement: Measurement) -> Estimate | None:
     return Estimate(ordered[0], max(0.0, low), high, basis, len(ordered), Bound.AT_MOST)
 
 
-def _best_of(measurement: Measurement, trip: Trip, probe: Probe) -> DelaySeries | None:
+def _choose_longest(measurement: Measurement, trip: Trip, probe: Probe) -> DelaySeries | None:
     series = [
         each
         for each in measurement.delays
@@ -392,5 +392,5 @@ def _best_of(measurement: Measurement, trip: Trip, probe: Probe) -> DelaySeries 
     return max(series, key=lambda each: len(each.delays), default=None)
 
 
-def _spread(ordered: list[float]) -> float:
+def _measure_spread(ordered: list[float]) -> float:
     return find_quantile(ordered, HIGH_SHARE) - find_quantile(ordered, LOW_SHARE)

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from headend.fitting.buffer import estimate_buffer, find_ceiling
 from headend.fitting.delay import (
-    added_delays,
     estimate_base_delay,
     estimate_jitter,
     estimate_loaded_delay,
+    find_added_delays,
 )
 from headend.fitting.estimates import Bound, DirectionEstimates, Estimate, LineEstimates
 from headend.fitting.flags import Evidence, find_sender_limit, raise_flags
@@ -17,9 +17,9 @@ from headend.fitting.loss import estimate_loss, estimate_random_loss
 from headend.fitting.rate import estimate_rates, find_dips
 from headend.fitting.samples import sort_samples
 from headend.fitting.summaries import (
-    buffer_of_summaries,
-    loaded_of_summaries,
-    rate_of_summaries,
+    estimate_buffer_by_summaries,
+    estimate_loaded_by_summaries,
+    estimate_rate_by_summaries,
 )
 from headend.measurement.record import Direction, Measurement
 
@@ -43,7 +43,7 @@ def estimate_line(measurement: Measurement) -> LineEstimates:
     evidence = {}
     for direction in Direction:
         dips = find_dips(measurement, direction)
-        added = added_delays(measurement, direction, base.value if base is not None else None)
+        added = find_added_delays(measurement, direction, base.value if base is not None else None)
         congestion = measurement.senders.congestion
         ceiling = None
         if added is not None:
@@ -59,7 +59,11 @@ def estimate_line(measurement: Measurement) -> LineEstimates:
 def _estimate_direction(
     measurement: Measurement, direction: Direction, seen: Evidence, base: Estimate | None
 ) -> DirectionEstimates:
-    rate = seen.rates.rate if seen.rates is not None else rate_of_summaries(measurement, direction)
+    rate = (
+        seen.rates.rate
+        if seen.rates is not None
+        else estimate_rate_by_summaries(measurement, direction)
+    )
     if rate is not None and find_sender_limit(measurement, base, direction, seen) is not None:
         rate = replace(rate, bound=Bound.AT_LEAST)
     jitter = estimate_jitter(measurement, direction)
@@ -69,9 +73,13 @@ def _estimate_direction(
         peak=seen.rates.peak if seen.rates is not None else None,
         burst=seen.rates.burst if seen.rates is not None else None,
         loaded_delay=estimate_loaded_delay(seen.added, base)
-        or loaded_of_summaries(measurement, direction, base),
+        or estimate_loaded_by_summaries(measurement, direction, base),
         buffer=estimate_buffer(seen.added, seen.ceiling, base, rate, spread)
-        or (buffer_of_summaries(measurement, direction, base) if seen.added is None else None),
+        or (
+            estimate_buffer_by_summaries(measurement, direction, base)
+            if seen.added is None
+            else None
+        ),
         loss=estimate_loss(measurement, direction, seen.added),
         random_loss=estimate_random_loss(measurement, direction),
         jitter=jitter,

@@ -19,8 +19,8 @@ from headend.fitting.samples import (
     ACKNOWLEDGING,
     find_least_queue,
     gather,
-    idle_phases,
-    phases_of,
+    list_idle_phases,
+    list_phases,
     rank_series,
     select_phases,
     settle,
@@ -130,7 +130,7 @@ def _flag_direction(
 def _flag_missing(
     measurement: Measurement, evidence: Mapping[Direction, Evidence]
 ) -> Iterator[tuple[Flag, str]]:
-    phases = phases_of(measurement)
+    phases = list_phases(measurement)
     for direction, flag in (
         (Direction.UP, Flag.NO_UPSTREAM),
         (Direction.DOWN, Flag.NO_DOWNSTREAM),
@@ -150,7 +150,9 @@ def _flag_idle(measurement: Measurement) -> Iterator[tuple[Flag, str]]:
     idle = find_idle(measurement, Trip.ROUND) or find_idle(measurement, Trip.UP)
     summarised = any(summary.load is Load.IDLE for summary in measurement.summaries)
     if idle is None and not summarised:
-        length = sum(phase.end - phase.start for phase in idle_phases(phases_of(measurement)))
+        length = sum(
+            phase.end - phase.start for phase in list_idle_phases(list_phases(measurement))
+        )
         yield (
             Flag.NO_IDLE_PHASE,
             f"No delay of the idle line was measured ({length:.1f} s without load).",
@@ -246,7 +248,7 @@ def _waits_in_connections(
     measurement: Measurement, direction: Direction, base: Estimate | None
 ) -> bool:
     """Say whether connections wait in a queue of their own, which the probes do not see."""
-    phases = phases_of(measurement)
+    phases = list_phases(measurement)
     own = [phase for phase in phases if phase.load.value == direction.value]
     loaded = settle(own or select_phases(phases, Load.BOTH))
     least = base.value if base is not None else 0.0

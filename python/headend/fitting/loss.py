@@ -15,8 +15,15 @@ from dataclasses import replace
 from headend.fitting.delay import Added, rank_speaking
 from headend.fitting.estimates import Bound, Estimate
 from headend.fitting.intervals import BLOCK, bound_share
-from headend.fitting.samples import TRIP_OF, Delays, gather, idle_phases, loading_phases, phases_of
-from headend.fitting.summaries import loss_of_summaries
+from headend.fitting.samples import (
+    TRIP_OF,
+    Delays,
+    gather,
+    list_idle_phases,
+    list_loading_phases,
+    list_phases,
+)
+from headend.fitting.summaries import estimate_loss_by_summaries
 from headend.measurement.record import (
     Direction,
     Load,
@@ -45,17 +52,21 @@ def estimate_loss(
     """
     found = None
     if added is not None and _counts_losses(added.series.probe):
-        found = _under_load(measurement, direction, added)
+        found = _estimate_under_load(measurement, direction, added)
     if found is not None:
         return found
-    return loss_of_summaries(measurement, direction) or _of_retransmissions(measurement, direction)
+    return estimate_loss_by_summaries(measurement, direction) or _estimate_by_retransmissions(
+        measurement, direction
+    )
 
 
-def _under_load(measurement: Measurement, direction: Direction, added: Added) -> Estimate | None:
+def _estimate_under_load(
+    measurement: Measurement, direction: Direction, added: Added
+) -> Estimate | None:
     probes, is_apart = added.whole, not added.mixed
     if added.series.trip is not Trip.ROUND and added.series.lost_count == 0:
         # Of one way only what arrived is known; the round trips tell what did not.
-        phases = loading_phases(phases_of(measurement), direction)
+        phases = list_loading_phases(list_phases(measurement), direction)
         for series in rank_speaking(measurement, Trip.ROUND):
             if _counts_losses(series.probe) and series.times:
                 probes = gather(series, phases, Load.BOTH)
@@ -69,7 +80,7 @@ def _under_load(measurement: Measurement, direction: Direction, added: Added) ->
 
 def estimate_random_loss(measurement: Measurement, direction: Direction) -> Estimate | None:
     """Estimate the share of probes that are lost on the idle line."""
-    phases = idle_phases(phases_of(measurement))
+    phases = list_idle_phases(list_phases(measurement))
     for trip in (TRIP_OF[direction], Trip.ROUND):
         for series in rank_speaking(measurement, trip):
             found = gather(series, phases, Load.IDLE)
@@ -98,14 +109,14 @@ def estimate_share(probes: Delays, where: str) -> Estimate | None:
     """
     if probes.sent == 0:
         return None
-    trials = probes.sent / _grouping(probes)
+    trials = probes.sent / _measure_grouping(probes)
     share = probes.lost_count / probes.sent
     low, high = bound_share(share * trials, trials)
     basis = f"{probes.lost_count} of {write_count(probes.sent, 'probe')} lost {where}"
     return Estimate(share, low, high, basis, probes.sent)
 
 
-def _grouping(probes: Delays) -> float:
+def _measure_grouping(probes: Delays) -> float:
     """Give how much more the losses of blocks vary than independent ones; 1 at least."""
     if probes.lost_count < 2 or not probes.lost or not probes.times:
         return 1.0
@@ -130,7 +141,7 @@ def _counts_losses(probe: Probe) -> bool:
     return probe not in {Probe.IN_FLOW, Probe.REQUEST}
 
 
-def _of_retransmissions(measurement: Measurement, direction: Direction) -> Estimate | None:
+def _estimate_by_retransmissions(measurement: Measurement, direction: Direction) -> Estimate | None:
     shares = [each.share for each in measurement.retransmissions if each.direction is direction]
     if not shares:
         return None

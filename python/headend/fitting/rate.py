@@ -31,9 +31,9 @@ from headend.fitting.samples import (
     TRIP_OF,
     find_least_queue,
     gather,
-    idle_phases,
-    loading_phases,
-    phases_of,
+    list_idle_phases,
+    list_loading_phases,
+    list_phases,
     rank_series,
 )
 from headend.measurement.record import (
@@ -142,18 +142,19 @@ def estimate_rates(measurement: Measurement, direction: Direction) -> RateEstima
 
     None where no transfer of this direction was recorded for two seconds of load.
     """
-    phases = phases_of(measurement)
-    loaded = loading_phases(phases, direction)
+    phases = list_phases(measurement)
+    loaded = list_loading_phases(phases, direction)
     totals = _add_up(measurement.rates, direction)
     if not totals or not loaded:
         return None
     bins = [
-        _bins(totals, phase, 1.0, min(SETTLING, (phase.end - phase.start) / 3)) for phase in loaded
+        _list_bins(totals, phase, 1.0, min(SETTLING, (phase.end - phase.start) / 3))
+        for phase in loaded
     ]
     seconds = [each for some in bins for each in some]
     if len(seconds) < 2:
         return None
-    level = _later_level(bins)
+    level = _find_later_level(bins)
     if level <= 0:
         return None
     knees = [_find_knee(totals, phase, level) for phase in loaded]
@@ -164,9 +165,9 @@ def estimate_rates(measurement: Measurement, direction: Direction) -> RateEstima
         if knee is None or second.start >= knee.end
     ]
     kept = kept or seconds
-    besides = _carried_besides(measurement, direction, loaded)
-    rate, busy = _sustained(measurement, direction, phases, kept, besides)
-    peak, burst = _burst(totals, [knee for knee in knees if knee is not None], rate)
+    besides = _measure_besides(measurement, direction, loaded)
+    rate, busy = _estimate_sustained(measurement, direction, phases, kept, besides)
+    peak, burst = _estimate_burst(totals, [knee for knee in knees if knee is not None], rate)
     return RateEstimates(rate, peak, burst, tuple(rate for _, rate in kept), busy)
 
 
@@ -190,7 +191,7 @@ def find_dips(measurement: Measurement, direction: Direction) -> list[float] | N
     lengths = [end - start for row in rows for start, end, _ in row]
     if not lengths or statistics.median(lengths) > LONGEST_DIP_BIN:
         return None
-    phases = loading_phases(phases_of(measurement), direction)
+    phases = list_loading_phases(list_phases(measurement), direction)
     return sorted(
         row[k][0]
         for row in rows
@@ -205,7 +206,7 @@ def count_senders(measurement: Measurement, direction: Direction) -> int | None:
     return measurement.senders.up if direction is Direction.UP else measurement.senders.down
 
 
-def _sustained(
+def _estimate_sustained(
     measurement: Measurement,
     direction: Direction,
     phases: Sequence[Phase],
@@ -223,7 +224,7 @@ def _sustained(
         basis = f"{len(busy)} seconds of load in which packets waited"
     else:
         values, share = [rate for _, rate in seconds], AMONG_BOTH if both else ALONE
-        most = _largest_mean(values)
+        most = _find_largest_mean(values)
         value = min(find_quantile(sorted(values), share), most)
         low, _ = draw_again(values, round(BLOCK), lambda drawn: find_quantile(drawn, ALONE))
         _, high = draw_again(values, round(BLOCK), lambda drawn: find_quantile(drawn, share))
@@ -256,7 +257,7 @@ def is_rising(seconds: Sequence[float]) -> bool:
     return middle > RISING * first and last > RISING * middle
 
 
-def _largest_mean(seconds: Sequence[float]) -> float:
+def _find_largest_mean(seconds: Sequence[float]) -> float:
     """Give the largest mean over some seconds: what waited behind a loss hardly changes that."""
     count = min(round(BLOCK), len(seconds))
     return max(sum(seconds[k : k + count]) / count for k in range(len(seconds) - count + 1))
@@ -284,7 +285,7 @@ def _have_queue(
     more = find_least_queue(fastest)
     waits = [False] * len(seconds)
     for series in probes[:1] + inside:
-        idle = gather(series, idle_phases(phases), Load.IDLE).delays
+        idle = gather(series, list_idle_phases(phases), Load.IDLE).delays
         least = min(idle or series.delays) + more
         for k, (second, _) in enumerate(seconds):
             delays = gather(series, [second], second.load).delays
@@ -292,7 +293,7 @@ def _have_queue(
     return waits
 
 
-def _carried_besides(
+def _measure_besides(
     measurement: Measurement,
     direction: Direction,
     loaded: Sequence[Phase],
@@ -310,11 +311,11 @@ def _carried_besides(
         return probes, 0.0
     other = Direction.UP if direction is Direction.DOWN else Direction.DOWN
     totals = _add_up(measurement.rates, other)
-    carried = sum(_between(totals, phase.start, phase.end) for phase in loaded) / length
+    carried = sum(_count_between(totals, phase.start, phase.end) for phase in loaded) / length
     return probes, carried * ACKNOWLEDGING
 
 
-def _burst(
+def _estimate_burst(
     totals: Sequence[_Total], knees: Sequence[_Knee], rate: Estimate
 ) -> tuple[Estimate | None, Estimate | None]:
     """Estimate a token bucket from the load that began with the largest burst."""
@@ -322,7 +323,7 @@ def _burst(
         return None, None
     knee = max(knees, key=lambda each: each.surplus)
     basis = f"the first {knee.end - knee.phase.start:.1f} s of a load, faster than all later ones"
-    bins = _bins(totals, Phase(knee.phase.load, knee.phase.start, knee.end), BURST_BIN, 0.0)
+    bins = _list_bins(totals, Phase(knee.phase.load, knee.phase.start, knee.end), BURST_BIN, 0.0)
     faster = sorted(value for _, value in bins if value > rate.value)
     if not faster:
         return None, None
@@ -356,7 +357,7 @@ def _find_knee(totals: Sequence[_Total], phase: Phase, level: float) -> _Knee | 
     both directions are loaded, the later seconds may be slower for the other direction's sake, so
     no burst is looked for.
     """
-    bins = _bins(totals, phase, BURST_BIN, 0.0)
+    bins = _list_bins(totals, phase, BURST_BIN, 0.0)
     if phase.load is Load.BOTH or len(bins) < 4 / BURST_BIN:
         return None
     surplus = list(accumulate((rate - level) * BURST_BIN for _, rate in bins))
@@ -371,12 +372,12 @@ def _find_knee(totals: Sequence[_Total], phase: Phase, level: float) -> _Knee | 
     return _Knee(phase, bins[last][0].end, surplus[last]) if is_early and is_burst else None
 
 
-def _later_level(bins: Sequence[Sequence[tuple[Phase, float]]]) -> float:
+def _find_later_level(bins: Sequence[Sequence[tuple[Phase, float]]]) -> float:
     later = [rate for some in bins for _, rate in some[len(some) // 2 :]]
     return statistics.median(later)
 
 
-def _bins(
+def _list_bins(
     totals: Sequence[_Total], phase: Phase, length: float, skip: float
 ) -> list[tuple[Phase, float]]:
     """Give the rate of IP packets in whole bins of a phase, bit/s."""
@@ -391,7 +392,7 @@ def _bins(
     ]
 
 
-def _between(totals: Sequence[_Total], start: float, end: float) -> float:
+def _count_between(totals: Sequence[_Total], start: float, end: float) -> float:
     return sum(total.at(end) - total.at(start) for total in totals)
 
 

@@ -83,7 +83,7 @@ class Delays:
         )
 
 
-def phases_of(measurement: Measurement) -> tuple[Phase, ...]:
+def list_phases(measurement: Measurement) -> tuple[Phase, ...]:
     """Give the phases of load, from the rates where the measurement names none."""
     if measurement.phases:
         return tuple(sorted(measurement.phases, key=lambda phase: phase.start))
@@ -112,7 +112,7 @@ def select_phases(phases: Sequence[Phase], load: Load) -> list[Phase]:
     return [phase for phase in phases if phase.load is load and phase.end > phase.start]
 
 
-def loading_phases(phases: Sequence[Phase], direction: Direction) -> list[Phase]:
+def list_loading_phases(phases: Sequence[Phase], direction: Direction) -> list[Phase]:
     """Give the phases that tell most of a direction: its own, or those of both directions."""
     return select_phases(phases, LOAD_OF[direction]) or select_phases(phases, Load.BOTH)
 
@@ -125,7 +125,7 @@ def settle(phases: Sequence[Phase]) -> list[Phase]:
     ]
 
 
-def idle_phases(phases: Sequence[Phase]) -> list[Phase]:
+def list_idle_phases(phases: Sequence[Phase]) -> list[Phase]:
     """Give when the line was idle, without the time that a queue takes to empty after a load."""
     idle = select_phases(phases, Load.IDLE)
     first = min((phase.start for phase in phases), default=0.0)

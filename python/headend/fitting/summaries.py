@@ -71,7 +71,7 @@ def find_summary(
     return None
 
 
-def rate_of_summaries(measurement: Measurement, direction: Direction) -> Estimate | None:
+def estimate_rate_by_summaries(measurement: Measurement, direction: Direction) -> Estimate | None:
     """Estimate the sustained rate of a direction, bit/s."""
     for load in (LOAD_OF[direction], Load.BOTH):
         found = find_summary(measurement, Quantity.RATE, load, *MIDDLES, direction=direction)
@@ -83,7 +83,7 @@ def rate_of_summaries(measurement: Measurement, direction: Direction) -> Estimat
     return None
 
 
-def base_of_summaries(measurement: Measurement) -> Estimate | None:
+def estimate_base_by_summaries(measurement: Measurement) -> Estimate | None:
     """Estimate the base delay, ms: the least of the idle line, or what is below a middle of it."""
     least = find_summary(measurement, Quantity.DELAY, Load.IDLE, Statistic.LEAST)
     if least is not None:
@@ -99,11 +99,11 @@ def base_of_summaries(measurement: Measurement) -> Estimate | None:
     return Estimate(middle.value, low, middle.value, basis, 1, Bound.AT_MOST)
 
 
-def loaded_of_summaries(
+def estimate_loaded_by_summaries(
     measurement: Measurement, direction: Direction, base: Estimate | None
 ) -> Estimate | None:
     """Estimate the median delay that load of a direction adds, ms."""
-    found = _middle_under_load(measurement, direction)
+    found = _find_middle_under_load(measurement, direction)
     if found is None or base is None:
         return None
     value = max(0.0, found.value - base.value)
@@ -114,11 +114,11 @@ def loaded_of_summaries(
     return Estimate(value, DELAY_LOW * value, high, basis, 1)
 
 
-def buffer_of_summaries(
+def estimate_buffer_by_summaries(
     measurement: Measurement, direction: Direction, base: Estimate | None
 ) -> Estimate | None:
     """Estimate the least depth that a buffer must have for the delay under load, ms."""
-    found = _middle_under_load(measurement, direction)
+    found = _find_middle_under_load(measurement, direction)
     if found is None or base is None or found.load is Load.BOTH or found.value <= base.value:
         return None
     value = found.value - base.value
@@ -128,7 +128,7 @@ def buffer_of_summaries(
     return Estimate(value, DELAY_LOW * value, max(largest, 2 * value), basis, 1, Bound.AT_LEAST)
 
 
-def loss_of_summaries(measurement: Measurement, direction: Direction) -> Estimate | None:
+def estimate_loss_by_summaries(measurement: Measurement, direction: Direction) -> Estimate | None:
     """Estimate the share of lost packets; each direction has at most what both have."""
     for summary in measurement.summaries:
         if summary.quantity is not Quantity.LOSS or summary.load is Load.IDLE:
@@ -144,7 +144,7 @@ def loss_of_summaries(measurement: Measurement, direction: Direction) -> Estimat
     return None
 
 
-def _middle_under_load(measurement: Measurement, direction: Direction) -> Summary | None:
+def _find_middle_under_load(measurement: Measurement, direction: Direction) -> Summary | None:
     for load in (LOAD_OF[direction], Load.BOTH):
         found = find_summary(measurement, Quantity.DELAY, load, *MIDDLES)
         if found is not None:
