@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError, describe_system, refuse_argument, suggest
-from headend.results.export import check_target, write_tables
+from headend.results.export import check_target, refuse_present, write_tables
 from headend.results.folder import make_folder, name_folders
 from headend.results.scratch import open_scratch
 from headend.running.execution import Execution
@@ -190,7 +190,8 @@ class Senders:
 
     def _write_qlog(self, target: str | Path, *, force: bool, **asked: Any) -> list[Path]:
         target = check_target(target, [], force=force)
-        _refuse_present(sorted(target.glob(f"*{QLOG_SUFFIX}")), force=force)
+        # Traces of another run would stand beside the new ones.
+        refuse_present(sorted(target.glob(f"*{QLOG_SUFFIX}")), force=force)
         make_folder(target)
         try:
             with open_scratch(target) as scratch:
@@ -256,18 +257,6 @@ class _Traces:
         for path in paths:
             (self.folder / path.name).replace(path)
         return paths
-
-
-def _refuse_present(paths: Sequence[Path], *, force: bool) -> None:
-    """Refuse traces that are there: those of another run would stand beside the new ones."""
-    if paths and not force:
-        raise InputError(
-            f"{paths[0]}: exists; choose another folder, or replace it with --force (from Python,"
-            " force=True)"
-        )
-    for path in paths:
-        if path.is_dir():
-            raise InputError(f"{path}: expected a file to replace, found a folder")
 
 
 def plan_senders(

@@ -8,7 +8,7 @@ from pathlib import Path
 from headend.errors import InputError, refuse_argument, take_path
 from headend.measurement.flent_file import write_flent
 from headend.measurement.run import record_run
-from headend.results.export import check_target
+from headend.results.export import check_target, refuse_present
 from headend.results.folder import make_folder, name_folders, write_file
 from headend.results.record import read_manifest
 from headend.running.comparison import Comparison, load_results
@@ -63,14 +63,7 @@ def export_flent(
     runs = _take_runs(results)
     names = [f"{name}{FLENT_SUFFIX}" for name in _name_files(runs)]
     target = check_target(target, [])
-    for path in (target / name for name in names):
-        if path.is_dir():
-            raise InputError(f"{path}: expected a file to replace, found a folder")
-        if path.exists() and not force:
-            raise InputError(
-                f"{path}: exists; choose another folder, or replace it with --force (from Python,"
-                " force=True)"
-            )
+    refuse_present((target / name for name in names), force=force)
     contents = [_write_run(run, name) for run, name in zip(runs, names, strict=True)]
     make_folder(target)
     for name, content in zip(names, contents, strict=True):

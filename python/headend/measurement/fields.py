@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,30 @@ class JsonObject:
             raise self.refuse(key, expected)
         return value
 
+    def find_text(self, key: str) -> str:
+        """Give a text, and an empty one where the field is missing or null.
+
+        Raises
+        ------
+        InputError
+            Where it is something else.
+        """
+        return self.text(key) if key in self else ""
+
+    def find_moment(self, key: str) -> float | None:
+        """Give a time as ISO 8601 writes it, s since 1970; None without one, or without its zone.
+
+        Raises
+        ------
+        InputError
+            Where it is something else than a text.
+        """
+        try:
+            moment = datetime.fromisoformat(self.find_text(key))
+            return moment.timestamp() if moment.tzinfo else None
+        except (ValueError, OverflowError):
+            return None
+
     def object(self, key: str, expected: str = "an object") -> JsonObject:
         """Give an object.
 
@@ -169,7 +194,7 @@ class JsonObject:
             raise self.refuse(key, expected)
         return JsonObject(self.path, value, f"{self.place}.{key}" if self.place else key)
 
-    def find_object(self, key: str, expected: str = "an object") -> JsonObject:
+    def find_object(self, key: str) -> JsonObject:
         """Give an object, and an empty one where the field is missing or null.
 
         Raises
@@ -178,7 +203,7 @@ class JsonObject:
             Where it is something else.
         """
         if key in self:
-            return self.object(key, expected)
+            return self.object(key)
         return JsonObject(self.path, {}, f"{self.place}.{key}" if self.place else key)
 
     def list(self, key: str, expected: str = "a list") -> list[Any]:
@@ -194,7 +219,7 @@ class JsonObject:
             raise self.refuse(key, expected)
         return value
 
-    def objects(self, key: str, expected: str = "a list of objects") -> Iterator[JsonObject]:
+    def objects(self, key: str) -> Iterator[JsonObject]:
         """Give the objects of a list, one by one.
 
         Raises
@@ -203,7 +228,7 @@ class JsonObject:
             Where there is no list, or something else in it.
         """
         place = f"{self.place}.{key}" if self.place else key
-        for number, value in enumerate(self.list(key, expected)):
+        for number, value in enumerate(self.list(key, "a list of objects")):
             if not isinstance(value, Mapping):
                 raise InputError(
                     f"{self.path}: {reveal_line(place)}[{number}]: expected an object,"

@@ -6,7 +6,6 @@ import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from headend.errors import InputError
@@ -150,7 +149,7 @@ def _read_run(run: JsonObject) -> Measurement:
     names = _name_flows(flows, marking)
     every = [_give_rates(flow, name) for flow, name in zip(flows, names, strict=True)]
     phases = find_phases(find_busy(every), 0.0, max(at for flow in flows for at in flow.ends))
-    summaries, lossy = _read_udp(run.path, end, flows) if is_udp else ([], set())
+    summaries, lossy = _read_udp(end, flows) if is_udp else ([], set())
     # Of lost datagrams only the receiver tells: a sender's rate is then more than the line's.
     shown = [
         rates
@@ -264,9 +263,7 @@ def _give_rates(flow: _Flow, name: str) -> RateSeries:
     return RateSeries(flow.direction, flow.starts, flow.ends, flow.rates, flow=name)
 
 
-def _read_udp(
-    path: Path, end: JsonObject, flows: Sequence[_Flow]
-) -> tuple[list[Summary], set[Direction]]:
+def _read_udp(end: JsonObject, flows: Sequence[_Flow]) -> tuple[list[Summary], set[Direction]]:
     """Give what the receiver of datagrams tells of the whole run, and which directions had loss."""
     directions = {flow.direction for flow in flows}
     load = Load.BOTH if len(directions) > 1 else Load(next(iter(directions)).value)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headend.errors import InputError
 from headend.measurement.clocks import remove_drift
 from headend.measurement.fields import LATEST_S, LONGEST_DELAY_MS, LONGEST_S, JsonObject
 from headend.measurement.marking import name_octet
+from headend.measurement.private import name_private
 from headend.measurement.reader import Content, Reader
 from headend.measurement.record import DelaySeries, Measurement, Probe, Trip
 
@@ -17,6 +19,12 @@ _KEYS = {"config", "stats", "round_trips"}
 #: What irtt writes of a packet's loss; true alone where it does not know in which direction.
 _LOST = {False: False, "false": False, True: True, "true": True}
 _LOST_ON_THE_WAY = {"true_up": Trip.UP, "true_down": Trip.DOWN}
+
+#: What is dropped: names of the host and addresses.
+_PRIVATE: Mapping[str, tuple[str, ...]] = {
+    "system_info": (),
+    "config": ("local_address", "remote_address", "supplied"),
+}
 
 _VERSION = re.compile(r"[\w.+-]{1,40}", re.ASCII)
 
@@ -41,15 +49,9 @@ def read(content: Content) -> Measurement:
         int(top.object("config").find_object("params").find_number("dscp", "an octet", 0, 255) or 0)
     )
     trips = list(top.objects("round_trips"))
-    clock = "monotonic" if all(_has(trip, "monotonic") for trip in trips) else "wall"
-    sent = [_find_sent(trip, clock) for trip in trips]
+    sent = _list_sent(top, trips)
     # Whole nanoseconds: floats of times since 1970 are less exact.
     begin = min(sent, default=0)
-    if sent and (max(sent) - begin) / _NS_PER_S > LONGEST_S:
-        raise InputError(
-            f"{content.path}: round_trips: expected times of one measurement, found some that are"
-            f" {(max(sent) - begin) / _NS_PER_S / 86400:.0f} days apart"
-        )
     times, delays = [], []
     two_way: list[tuple[float, float, float]] = []
     lost: list[float] = []
@@ -76,35 +78,42 @@ def read(content: Content) -> Measurement:
     if not times:
         raise top.refuse("round_trips", "packets that were answered")
     series = [DelaySeries(Trip.ROUND, Probe.UDP, times, delays, lost, len(lost), marking=marking)]
-    notes: list[str] = []
-    if two_way:
-        at_way = [at for at, _, _ in two_way]
-        ups, downs, note = remove_drift(
-            at_way, [up for _, up, _ in two_way], [down for _, _, down in two_way]
-        )
-        notes.append(note)
-        for kind, values in ((Trip.UP, ups), (Trip.DOWN, downs)):
-            gone = lost_on_the_way[kind]
-            series.append(
-                DelaySeries(kind, Probe.UDP, at_way, values, gone, len(gone), marking=marking)
-            )
-    else:
-        notes.append("The far end stamped no times: there are no delays of one way.")
+    ways, note = _make_ways(two_way, lost_on_the_way, marking)
+    series += ways
     return Measurement(
         tools=(_name_tool(top),),
         paths=(content.path,),
-        started=_find_begin(trips, clock, sent, begin),
+        started=_find_begin(trips[sent.index(begin)]),
         delays=tuple(series),
-        notes=tuple(notes),
-        dropped=tuple(
-            [key for key in ("system_info",) if key in top]
-            + [
-                f"config.{key}"
-                for key in ("local_address", "remote_address", "supplied")
-                if key in top.object("config")
-            ]
-        ),
+        notes=(note,),
+        dropped=tuple(name_private(top.values, _PRIVATE)),
     )
+
+
+def _make_ways(
+    two_way: Sequence[tuple[float, float, float]], lost: Mapping[Trip, list[float]], marking: str
+) -> tuple[list[DelaySeries], str]:
+    """Give the delays of each way, and a note on their clocks."""
+    if not two_way:
+        return [], "The far end stamped no times: there are no delays of one way."
+    times, ups, downs = zip(*two_way, strict=True)
+    own_up, own_down, note = remove_drift(times, ups, downs)
+    return [
+        DelaySeries(trip, Probe.UDP, times, values, lost[trip], len(lost[trip]), marking=marking)
+        for trip, values in ((Trip.UP, own_up), (Trip.DOWN, own_down))
+    ], note
+
+
+def _list_sent(top: JsonObject, trips: Sequence[JsonObject]) -> list[int]:
+    """List when each packet was sent, ns, by one of its sender's clocks."""
+    clock = "monotonic" if all(_has(trip, "monotonic") for trip in trips) else "wall"
+    sent = [_find_sent(trip, clock) for trip in trips]
+    if sent and (length := (max(sent) - min(sent)) / _NS_PER_S) > LONGEST_S:
+        raise InputError(
+            f"{top.path}: round_trips: expected times of one measurement, found some that are"
+            f" {length / 86400:.0f} days apart"
+        )
+    return sent
 
 
 def _has(trip: JsonObject, clock: str) -> bool:
@@ -133,9 +142,8 @@ def _find_loss(trip: JsonObject) -> Trip | bool | None:
     raise trip.refuse("lost", '"false", "true", "true_up" or "true_down"')
 
 
-def _find_begin(trips: list[JsonObject], clock: str, sent: list[int], begin: int) -> float | None:
+def _find_begin(first: JsonObject) -> float | None:
     """Say when the first packet was sent, s since 1970."""
-    first = trips[sent.index(begin)]
     if not _has(first, "wall"):
         return None
     at = _find_sent(first, "wall") / _NS_PER_S

@@ -11,7 +11,6 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from headend.errors import InputError
@@ -115,7 +114,7 @@ def read(content: Content) -> Measurement:
         dropped.extend(name_private(value, _PRIVATE))
         if _is_archived(value):
             outer = JsonObject(content.path, value)
-            version = version or _find_text(outer, "Version")
+            version = version or outer.find_text("Version")
             dropped.extend(_take_archived(outer, tests))
         elif isinstance(inner := value.get("Value"), dict):
             dropped.extend(name_private(inner, _PRIVATE))
@@ -188,7 +187,7 @@ def _take_archived(outer: JsonObject, tests: dict[Direction, _Test]) -> Iterator
         test = _Test(
             _list_messages(part, "ClientMeasurements"),
             _list_messages(part, "ServerMeasurements"),
-            _read_time(part) or _read_time(outer),
+            part.find_moment("StartTime") or outer.find_moment("StartTime"),
         )
         for message in (*test.client, *test.server):
             yield from name_private(message.values, _PRIVATE)
@@ -214,15 +213,6 @@ def _take_message(content: Content, value: dict[str, Any], tests: dict[Direction
         raise fields.refuse("Origin", '"client" or "server"')
     test = tests[directions[0]]
     (test.client if origin == "client" else test.server).append(fields)
-
-
-def _read_time(fields: JsonObject) -> float | None:
-    """Give when a test began, s since 1970; None where it is not said with its zone."""
-    try:
-        moment = datetime.fromisoformat(_find_text(fields, "StartTime"))
-        return moment.timestamp() if moment.tzinfo else None
-    except (ValueError, OverflowError):
-        return None
 
 
 def _place(tests: dict[Direction, _Test]) -> tuple[dict[Direction, float], list[str]]:
@@ -435,10 +425,6 @@ def _find_delay(fields: JsonObject, key: str) -> float | None:
     """Give a delay, ms."""
     delay = fields.find_number(key, "a time in µs", 0, LONGEST_DELAY_MS * _US_PER_MS)
     return None if delay is None else delay / _US_PER_MS
-
-
-def _find_text(fields: JsonObject, key: str) -> str:
-    return fields.text(key) if key in fields else ""
 
 
 def _list_messages(fields: JsonObject, key: str) -> list[JsonObject]:

@@ -114,7 +114,7 @@ def read(content: Content) -> Measurement:
 
 def _refuse_failed(fields: JsonObject) -> InputError:
     code = fields.find_number("error_code", "a number of an error", -1e9, 1e9)
-    domain = shorten(reveal_line(_find_text(fields, "error_domain")), _MOST_QUOTED)
+    domain = shorten(reveal_line(fields.find_text("error_domain")), _MOST_QUOTED)
     error = " ".join(filter(None, (domain, "" if code is None else f"{code:.0f}")))
     return InputError(
         f"{fields.path}: expected a result of networkQuality, found that the run failed"
@@ -124,7 +124,7 @@ def _refuse_failed(fields: JsonObject) -> InputError:
 
 def _name_tool(fields: JsonObject) -> str:
     """Give the tool with the system's version, which is its own; without the build's name."""
-    found = _VERSION.search(_find_text(fields, "os_version"))
+    found = _VERSION.search(fields.find_text("os_version"))
     return f"networkQuality of macOS {found[1]}" if found else "networkQuality"
 
 
@@ -175,10 +175,6 @@ def _read_list(fields: JsonObject, key: str) -> list[float]:
             )
         delays.append(delay)
     return delays
-
-
-def _find_text(fields: JsonObject, key: str) -> str:
-    return fields.text(key) if key in fields else ""
 
 
 def _read_summaries(fields: JsonObject) -> Iterator[Summary]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from headend.errors import InputError
@@ -138,7 +137,7 @@ def _read_result(fields: JsonObject) -> Measurement:
     return Measurement(
         tools=("speedtest by Ookla",),
         paths=(fields.path,),
-        started=_read_time(fields),
+        started=fields.find_moment("timestamp"),
         summaries=(*_read_rates(fields), *_read_delays(fields), *_read_loss(fields)),
         medium=_guess_medium(interface.text("name") if "name" in interface else ""),
         notes=("the test went through a VPN",) if interface.values.get("isVpn") is True else (),
@@ -191,21 +190,10 @@ def _read_result_of_cli(fields: JsonObject) -> Measurement:
     return Measurement(
         tools=("speedtest-cli",),
         paths=(fields.path,),
-        started=_read_time(fields),
+        started=fields.find_moment("timestamp"),
         summaries=tuple(summaries),
         dropped=tuple(name_private(fields.values, _PRIVATE_OF_CLI)),
     )
-
-
-def _read_time(fields: JsonObject) -> float | None:
-    """Give when the test ended, s since 1970; None where it is not said with its zone."""
-    if "timestamp" not in fields:
-        return None
-    try:
-        moment = datetime.fromisoformat(fields.text("timestamp"))
-        return moment.timestamp() if moment.tzinfo else None
-    except (ValueError, OverflowError):
-        return None
 
 
 def _guess_medium(interface: str) -> str:

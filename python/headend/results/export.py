@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,8 +53,13 @@ def check_target(
         raise InputError(f"{target}: expected a folder to write tables to, found a file")
     if is_results_folder(target):
         raise InputError(f"{target}: holds results; choose another folder for the tables")
-    for name in names:
-        path = target / f"{name}.{kind}"
+    refuse_present((target / f"{name}.{kind}" for name in names), force=force)
+    return target
+
+
+def refuse_present(paths: Iterable[Path], *, force: bool) -> None:
+    """Refuse to write files that are there, unless they are to be replaced; and folders always."""
+    for path in paths:
         if path.is_dir():
             raise InputError(f"{path}: expected a file to replace, found a folder")
         if not force and path.exists():
@@ -62,7 +67,6 @@ def check_target(
                 f"{path}: exists; choose another folder, or replace it with --force (from Python,"
                 " force=True)"
             )
-    return target
 
 
 def flatten_value(value: Any) -> Any:
