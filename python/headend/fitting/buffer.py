@@ -75,18 +75,10 @@ class Ceiling:
     ----------
     level
         The largest delay above the base that others are near to, ms.
-    largest
-        The largest of all, ms.
     near
         How many samples are near to the level.
     samples
         How many there are.
-    touches
-        How often the delay came near to it and left it again, once the load had settled.
-    lost_near
-        Probes that were lost near to it.
-    lost
-        Probes that were lost at all.
     is_reached
         Whether it is the ceiling of a full queue.
     reason
@@ -94,12 +86,8 @@ class Ceiling:
     """
 
     level: float
-    largest: float
     near: int
     samples: int
-    touches: int
-    lost_near: int
-    lost: int
     is_reached: bool
     reason: str
 
@@ -135,52 +123,54 @@ def find_ceiling(
     near = len(ordered) - bisect_left(ordered, NEAR * level)
     # Outliers above the level are not near to it.
     near -= len(ordered) - bisect_left(ordered, level / NEAR)
-    touches = _count_touches(added.settled, level)
-    lost_near = _count_lost_near(added.whole, level)
-    lost = added.whole.lost_count
-    least = find_least_queue(rate)
+    is_reached, reason = _judge(added, level, near, find_least_queue(rate), congestion, dips)
+    return Ceiling(level, near, len(ordered), is_reached, reason)
+
+
+def _judge(
+    added: Added,
+    level: float,
+    near: int,
+    least: float,
+    congestion: str,
+    dips: Sequence[float] | None,
+) -> tuple[bool, str]:
+    """Say whether a level is the ceiling of a full queue, and why or why not."""
+    count, lost = len(added.whole.delays), added.whole.lost_count
     settled = sorted(added.settled.delays)
     flat = sum(delay >= NEAR * level for delay in settled) / len(settled)
-    seen = f"{near} of {write_count(len(ordered), 'sample')} are within 5 % of {level:.3g} ms"
-
-    def tell(is_reached: bool, reason: str) -> Ceiling:
-        return Ceiling(
-            level, ordered[-1], near, len(ordered), touches, lost_near, lost, is_reached, reason
-        )
-
+    seen = f"{near} of {write_count(count, 'sample')} are within 5 % of {level:.3g} ms"
     if added.series.probe is Probe.IN_FLOW:
-        return tell(
-            False, "the delays are of connections that fill the line, which smooth or add to them"
+        return (
+            False,
+            "the delays are of connections that fill the line, which smooth or add to them",
         )
     if level < least or find_quantile(settled, EMPTY_SHARE) < least:
-        return tell(
-            False,
-            f"the queue was empty for more than {EMPTY_SHARE:.0%} of the time, as one is that "
-            f"senders do not fill: so many of the samples are below {least:.3g} ms",
+        return False, (
+            f"more than {EMPTY_SHARE * 100:.0f} % of the samples are below {least:.3g} ms: the queue"
+            " was empty too often for one that senders fill"
         )
-    if near < max(NEAR_COUNT, NEAR_SHARE * len(ordered)):
-        return tell(False, f"only {seen}")
-    by_model = any(name in congestion.lower() for name in BY_MODEL)
+    if near < max(NEAR_COUNT, NEAR_SHARE * count):
+        return False, f"only {seen}"
     if lost == 0 and flat >= FLAT_SHARE:
-        return tell(
-            False,
-            f"{seen} and no probe was lost, so the senders' windows may have held the queue there",
+        return False, (
+            f"{seen} and no probe was lost, so the senders' windows may have held the queue there"
         )
+    touches = _count_touches(added.settled, level)
+    lost_near = _count_lost_near(added.whole, level)
     if touches > 0 and _lose_at_ceiling(added.whole, level, near, lost_near):
-        return tell(True, f"{seen}, and {lost_near} of {lost} lost probes were lost there")
+        return True, f"{seen}, and {lost_near} of {lost} lost probes were lost there"
     if dips is not None and not _follow(dips, added.whole, level):
-        return tell(
-            False, f"{seen}, but no transfer slowed down behind that, as one does after a loss"
-        )
-    if by_model:
+        return False, f"{seen}, but no transfer slowed down behind that, as one does after a loss"
+    if any(name in congestion.lower() for name in BY_MODEL):
         if flat >= MODEL_SHARE:
-            return tell(True, f"{seen}, although the senders ({congestion}) do not fill a queue")
-        return tell(False, f"the senders ({congestion}) do not fill a queue until it is full")
-    if near < LONG_NEAR * len(ordered):
-        return tell(False, f"{seen}, fewer than of a queue that fills steadily")
+            return True, f"{seen}, although the senders ({congestion}) do not fill a queue"
+        return False, f"the senders ({congestion}) do not fill a queue until it is full"
+    if near < LONG_NEAR * count:
+        return False, f"{seen}, fewer than of a queue that fills steadily"
     if touches >= 2:
-        return tell(True, f"{seen}, which the delay reached {touches} times")
-    return tell(False, f"{seen}, but the delay reached that only once")
+        return True, f"{seen}, which the delay reached {touches} times"
+    return False, f"{seen}, but the delay reached that only once"
 
 
 def estimate_buffer(
@@ -247,6 +237,7 @@ def _find_supported(ordered: list[float]) -> float:
 
 
 def _count_touches(settled: Delays, level: float) -> int:
+    """Count how often the delay came near to the level and left it again."""
     touches, is_near = 0, False
     for delay in settled.delays if settled.times else ():
         if not is_near and delay >= NEAR * level:
