@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from headend.fitting.features import LEAST_SAMPLES, SETTLING, Samples, correlate
+from headend.fitting.features import LEAST_SAMPLES, SETTLING, Samples, correlate, take_steady
 from headend.fitting.intervals import find_quantile
 from headend.measurement.record import Load, Trip
 
@@ -126,7 +126,7 @@ def compare(
         Whether a grade needs delays; if not, it is of the rate alone.
     """
     sides = [_describe(samples, rates) for samples, rates in (measured, simulated)]
-    pairs = [sorted(_settle(samples)) for samples, _ in (measured, simulated)]
+    pairs = [sorted(take_steady(samples).added) for samples, _ in (measured, simulated)]
     distance = largest = None
     if all(len(own) >= LEAST_SAMPLES for own in pairs):
         distance, largest = measure_distance(*pairs), measure_largest(*pairs)
@@ -183,7 +183,8 @@ def measure_largest(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def _describe(samples: Samples, rates: Sequence[float]) -> Side:
-    ordered = sorted(_settle(samples))
+    steady = take_steady(samples)
+    ordered = sorted(steady.added)
     enough = len(ordered) >= LEAST_SAMPLES
     p50, p90, p99 = (
         (find_quantile(ordered, share) for share in (0.5, 0.9, 0.99))
@@ -192,18 +193,10 @@ def _describe(samples: Samples, rates: Sequence[float]) -> Side:
     )
     loss = None
     if samples.times and enough:
-        lost = sum(at >= SETTLING for at in samples.lost)
-        loss = lost / (lost + len(ordered))
+        loss = len(steady.lost) / (len(steady.lost) + len(ordered))
     kept = list(rates)[int(SETTLING) :]
     rate = math.fsum(kept) / len(kept) if kept else None
     return Side(rate, p50, p90, p99, loss, correlate(samples, 1.0) if samples.times else None)
-
-
-def _settle(samples: Samples) -> list[float]:
-    if not samples.times:
-        return list(samples.added)
-    pairs = zip(samples.times, samples.added, strict=True)
-    return [own for at, own in pairs if at >= SETTLING]
 
 
 def _grade(measured: Side, simulated: Side, distance: float | None, mean: float) -> str:

@@ -147,8 +147,8 @@ def _judge(
         )
     if level < least or find_quantile(settled, EMPTY_SHARE) < least:
         return False, (
-            f"more than {EMPTY_SHARE * 100:.0f} % of the samples are below {least:.3g} ms: the queue"
-            " was empty too often for one that senders fill"
+            f"more than {EMPTY_SHARE * 100:.0f} % of the samples are below {least:.3g} ms: the"
+            " queue was empty too often for one that senders fill"
         )
     if near < max(NEAR_COUNT, NEAR_SHARE * count):
         return False, f"only {seen}"

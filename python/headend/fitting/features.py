@@ -87,7 +87,7 @@ def find_features(
         By name; delays in ms, the mean rate in bit/s, shares from 0 to 1. What cannot be told is
         absent.
     """
-    steady = _settle(probe)
+    steady = take_steady(probe)
     found: dict[str, float] = {}
     if len(steady.added) >= LEAST_SAMPLES:
         found |= _find_quantiles(steady.added, "delay", QUANTILES)
@@ -106,9 +106,9 @@ def find_features(
         for name, lag in ECHOES.items():
             if (echo := correlate(steady, lag)) is not None:
                 found[name] = echo
-    if marked is not None and len((own := _settle(marked)).added) >= LEAST_SAMPLES:
+    if marked is not None and len((own := take_steady(marked)).added) >= LEAST_SAMPLES:
         found |= _find_quantiles(own.added, "marked", (0.5, 0.9))
-    if in_flow is not None and len((own := _settle(in_flow)).added) >= LEAST_SAMPLES:
+    if in_flow is not None and len((own := take_steady(in_flow)).added) >= LEAST_SAMPLES:
         found |= _find_quantiles(own.added, "in_flow", (0.5,))
     if len(rates) >= LEAST_SAMPLES // 2:
         ordered = sorted(rates)
@@ -153,8 +153,8 @@ def correlate(samples: Samples, lag: float) -> float | None:
     return total / pairs / spread if pairs >= LEAST_SAMPLES else None
 
 
-def _settle(samples: Samples) -> Samples:
-    """Leave out the beginning; samples without times are all kept."""
+def take_steady(samples: Samples) -> Samples:
+    """Take what comes after the beginning of a load; samples without times are all kept."""
     if not samples.times:
         return samples
     pairs = zip(samples.times, samples.added, strict=True)
