@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from headend.errors import InputError, suggest
-from headend.measurement.fields import FASTEST_BIT_S, LATEST_S, LONGEST_DELAY_MS, LONGEST_S
+from headend.measurement.fields import FASTEST_BIT_S, LATEST_S, LONGEST_DELAY_MS, check_span
 from headend.measurement.reader import Content, Reader
 from headend.measurement.record import (
     DelaySeries,
@@ -112,11 +112,7 @@ def read(content: Content) -> Measurement:
     started = first if first >= _SINCE_1970_S else None
     begin = first if started is not None else min(first, 0.0)
     times = [row.cells[_TIME] - begin for row in rows]
-    if times[-1] - times[0] > LONGEST_S:
-        raise InputError(
-            f"{content.path}:{rows[-1].line}: {_TIME}: expected times of one measurement, found"
-            f" some that are {(times[-1] - times[0]) / 86400:.0f} days apart"
-        )
+    check_span(f"{content.path}:{rows[-1].line}: {_TIME}", times[0], times[-1])
     step = statistics.median([right - left for left, right in itertools.pairwise(times)] or [1.0])
     ends = [*times[1:], times[-1] + step]
     rates = list(_give_rates(names, rows, times, ends))

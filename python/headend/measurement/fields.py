@@ -56,6 +56,21 @@ def describe(value: Any) -> str:
         return "a number of too many digits"
 
 
+def check_span(place: str, start: float, end: float) -> None:
+    """Refuse times that are not of one measurement, s.
+
+    Raises
+    ------
+    InputError
+        That begins with the place: the file, and where in it.
+    """
+    if end - start > LONGEST_S:
+        raise InputError(
+            f"{place}: expected times of one measurement, found some that are"
+            f" {(end - start) / 86400:.0f} days apart"
+        )
+
+
 def take_number(value: Any) -> float | None:
     """Give a finite number of JSON, or None for whatever else a value is.
 

@@ -23,6 +23,7 @@ from headend.measurement.fields import (
     LONGEST_DELAY_MS,
     LONGEST_S,
     JsonObject,
+    check_span,
     describe,
     take_number,
 )
@@ -237,11 +238,7 @@ def _open(top: JsonObject, raw: Mapping[str, list[dict[str, Any]]]) -> _File:
         return _File(top, metadata, series, stated or 0.0, 0.0, xs)
     begin = min(starts)
     last = max(float(items[-1]["t"]) for items in raw.values())
-    if last - begin > LONGEST_S:
-        raise InputError(
-            f"{top.path}: raw_values: expected times of one measurement, found some that are"
-            f" {(last - begin) / 86400:.0f} days apart"
-        )
+    check_span(f"{top.path}: raw_values", begin, last)
     if stated is not None:
         # Versions before 3 write the local time without its zone; zones differ by quarters of an
         # hour.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headend.errors import InputError
-from headend.measurement.fields import LATEST_S, LONGEST_DELAY_MS, LONGEST_S, JsonObject
+from headend.measurement.fields import LATEST_S, LONGEST_DELAY_MS, JsonObject, check_span
 from headend.measurement.private import name_private
 from headend.measurement.reader import Content, Reader
 from headend.measurement.record import DelaySeries, Measurement, Probe, Trip
@@ -62,11 +62,7 @@ def read(content: Content) -> Measurement:
         )
     results.sort(key=_find_time)
     begin, end = _find_time(results[0]), _find_time(results[-1])
-    if end - begin > LONGEST_S:
-        raise InputError(
-            f"{content.path}: timestamp: expected times of one measurement, found some that are"
-            f" {(end - begin) / 86400:.0f} days apart"
-        )
+    check_span(f"{content.path}: timestamp", begin, end)
     times: list[float] = []
     delays: list[float] = []
     lost: list[float] = []
