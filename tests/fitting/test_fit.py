@@ -15,7 +15,7 @@ from headend.fitting.estimates import LineEstimates, QueueKind
 from headend.fitting.experiment import run_request
 from headend.fitting.fitted_line import Medium, is_even
 from headend.fitting.line_scenario import FILE
-from headend.fitting.observation import find_idle, observe
+from headend.fitting.observation import find_idle_quantiles, observe
 from headend.fitting.page import render_fit
 from headend.fitting.request import Request, choose_name, make_request
 from headend.fitting.result import LineFit, load_fit
@@ -287,6 +287,6 @@ def test_what_the_idle_line_adds_is_measured_outside_of_loads() -> None:
     measured = Measurement(
         ("tool",), phases=(Phase(Load.IDLE, 0.0, 5.0), Phase(Load.UP, 5.0, 30.0)), delays=(series,)
     )
-    idle = find_idle(series, measured, 20.0)
+    idle = find_idle_quantiles(series, measured, 20.0)
     assert (idle[0], idle[-1]) == (0.0, 4.0)
     assert is_even(idle)

@@ -175,6 +175,10 @@ def test_a_line_is_read_alone_and_says_its_rates_and_generation_itself(tmp_path:
         read(tmp_path, PLAIN + PEOPLE, overrides=(("link.line.point_to_point.up.rate", "1"),))
 
 
+def test_the_owner_is_told_what_each_flag_means() -> None:
+    assert set(FLAGS) == set(Flag)
+
+
 def test_a_request_of_a_line_is_the_same_after_json(tmp_path: Path) -> None:
     request = read(tmp_path, CABLE + PEOPLE, NOTE)
     varied = list_variations(request.tiers[0], ["as it is"])[0]
@@ -439,7 +443,3 @@ def test_a_modems_file_of_ones_own_line_cannot_be_written(tmp_path: Path) -> Non
 
     assert run.exit_code == 2
     assert "the modem's file is the operator's" in run.output
-
-
-def test_the_owner_is_told_what_each_flag_means() -> None:
-    assert set(FLAGS) == set(Flag)

@@ -15,6 +15,7 @@ from headend.fitting.features import (
     name_quantile,
 )
 from headend.fitting.intervals import find_quantile
+from headend.fitting.samples import list_phases, select_phases
 from headend.fitting.summaries import MIDDLES
 from headend.measurement.record import (
     DelaySeries,
@@ -159,7 +160,7 @@ def choose_observation(
 
 def find_phase(measurement: Measurement, load: Load) -> Phase | None:
     """Give the longest phase of a load that is long enough."""
-    phases = [own for own in measurement.phases if own.load is load]
+    phases = select_phases(list_phases(measurement), load)
     longest = max(phases, key=lambda own: own.end - own.start, default=None)
     return longest if longest and longest.end - longest.start >= LEAST_SECONDS else None
 
@@ -216,22 +217,23 @@ def _observe(
         marked,
         _join_in_flow(measurement, estimates, phase, load),
         {way: bin_rates(measurement.rates, way, phase) for way in list_directions(load)},
-        idle=find_idle(series, measurement, find_least(series, estimates)),
+        idle=find_idle_quantiles(series, measurement, find_least(series, estimates)),
     )
 
 
-def find_idle(series: DelaySeries, measurement: Measurement, least: float) -> tuple[float, ...]:
+def find_idle_quantiles(
+    series: DelaySeries, measurement: Measurement, least: float
+) -> tuple[float, ...]:
     """Find what the idle line adds to its least delay: quantiles in even steps; empty if unknown.
 
     The first moment after a load is left out, in which its queue empties.
     """
+    idle_phases = select_phases(list_phases(measurement), Load.IDLE)
     idle = sorted(
         max(delay - least, 0.0)
         for at, delay in zip(series.times, series.delays, strict=False)
         if any(
-            own.start + (_EMPTYING if own.start > 0 else 0.0) <= at < own.end
-            for own in measurement.phases
-            if own.load is Load.IDLE
+            own.start + (_EMPTYING if own.start > 0 else 0.0) <= at < own.end for own in idle_phases
         )
     )
     if len(idle) < LEAST_SAMPLES:
