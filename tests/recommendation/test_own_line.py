@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from headend.analysis.ranking import Feasibility
 from headend.cli.main import app
 from headend.errors import InputError
-from headend.recommendation import Recommendation, recommend
+from headend.recommendation import Recommendation, owner_words, recommend
 from headend.recommendation.candidate import CHOOSABLE, Feature
 from headend.recommendation.owner import Verdict
-from headend.recommendation.owner_words import FLAGS, write_owner_text
+from headend.recommendation.owner_words import write_owner_text
 from headend.recommendation.page import render_recommendation
 from headend.recommendation.reading import read_request
 from headend.recommendation.request import Request
@@ -176,7 +176,7 @@ def test_a_line_is_read_alone_and_says_its_rates_and_generation_itself(tmp_path:
 
 
 def test_the_owner_is_told_what_each_flag_means() -> None:
-    assert set(FLAGS) == set(Flag)
+    assert set(owner_words.FLAGS) == set(Flag)
 
 
 def test_a_request_of_a_line_is_the_same_after_json(tmp_path: Path) -> None:
