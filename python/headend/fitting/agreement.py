@@ -1,9 +1,10 @@
 """How well the simulated line agrees with the measurement: numbers, and a grade by bounds.
 
 The bounds were written down before any line was compared. *A* is the accuracy to which the line is
-estimated: 3 % of the rate and 10 % of a buffer, and as much again for chance. *B* is twice that and
-*C* four times; there a wrong kind of queue begins, since the delays of PIE and CoDel differ by a
-factor of two to three. Everything else is *D*. The worst of all comparisons is the grade.
+estimated, 3 % of the rate and 10 % of a buffer, and half as much again for chance: 5 % and 15 %.
+*B* is twice that and *C* four times; there a wrong kind of queue begins, since the delays of PIE
+and CoDel differ by a factor of two to three. Everything else is *D*. The worst of all comparisons
+is the grade.
 """
 
 from __future__ import annotations
