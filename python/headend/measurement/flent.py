@@ -447,6 +447,17 @@ def _read_raw_delays(
             sent = [sent[index] for index in kept]
     sent.sort(key=lambda one: one[0])
     lost.sort()
+    return _make_series(sent, lost, lost_on_the_way, probe, marking)
+
+
+def _make_series(
+    sent: Sequence[tuple[float, float, Mapping[str, Any]]],
+    lost: Sequence[float],
+    lost_on_the_way: Mapping[str, list[float]],
+    probe: Probe,
+    marking: str,
+) -> list[DelaySeries]:
+    """Make the series of the round trips, and of each way where values of it are there."""
     series = [
         DelaySeries(
             Trip.ROUND,
