@@ -56,7 +56,7 @@ def _shown(name: str, metavar: str, text: str) -> Callable[[Function], Function]
     "files",
     metavar="[FILE]…",
     help="What measuring tools wrote of one line: flent, crusader, irtt, networkQuality, Ookla's"
-    " speedtest, ndt7, ping, iperf3, or a CSV file. The kind is known by the content.",
+    " speedtest, ndt7, ping, iperf3, RIPE Atlas, or a CSV file. The kind is known by the content.",
     nargs=-1,
     shell_complete=complete_any_file,
 )

@@ -227,9 +227,7 @@ def estimate_loaded_delay(added: Added | None, base: Estimate | None) -> Estimat
     if added is None or not added.settled.delays:
         return None
     delays = added.settled.delays
-    low, high = draw_again(
-        delays, count_block(added.settled.times), lambda drawn: find_quantile(drawn, 0.5)
-    )
+    low, high = draw_again(delays, count_block(added.settled.times), statistics.median)
     unsure = base.value - base.low if base is not None else 0.0
     basis = f"{write_count(len(delays), 'sample')} under load"
     if added.mixed:

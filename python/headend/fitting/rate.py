@@ -220,7 +220,7 @@ def _estimate_sustained(
     if len(busy) >= ENOUGH_BUSY or len(busy) >= max(2, BUSY_SHARE * len(seconds)):
         values = busy
         value = statistics.median(values)
-        low, high = draw_again(values, round(BLOCK), lambda drawn: find_quantile(drawn, 0.5))
+        low, high = draw_again(values, round(BLOCK), statistics.median)
         basis = f"{len(busy)} seconds of load in which packets waited"
     else:
         values, share = [rate for _, rate in seconds], AMONG_BOTH if both else ALONE
@@ -327,7 +327,7 @@ def _estimate_burst(
     faster = sorted(value for _, value in bins if value > rate.value)
     if not faster:
         return None, None
-    peak = find_quantile(faster, 0.5)
+    peak = statistics.median(faster)
     low, high = find_quantile(faster, 0.25), find_quantile(faster, 0.75)
     doubt = (rate.high - rate.low) / 2 * (knee.end - knee.phase.start)
     return (
