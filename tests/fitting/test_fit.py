@@ -167,11 +167,40 @@ def test_a_queue_without_a_marked_probe_is_not_called_low_latency() -> None:
 
 def test_what_a_web_test_shows_becomes_a_line() -> None:
     found = headend.fit_line(down=300, up=20, idle=12, loaded_up=180, seeds=2)
-    assert found.queues[Direction.UP].kind is QueueKind.UNKNOWN
+    guess = found.queues[Direction.UP]
+    assert guess.kind is QueueKind.DROP_TAIL
+    assert not guess.is_sure
+    assert found.queues[Direction.DOWN].kind is QueueKind.UNKNOWN
     assert found.grade == ""
     line = read_scenario(dict_of(found.scenario)).load().resolved["link"]["line"]["point_to_point"]
     assert line["down"]["rate"].endswith("Mbit/s")
     assert "summary-only" in (read_fit_note(found.scenario) or note_of_nothing()).flags
+
+
+def test_a_plain_buffer_is_as_deep_as_makes_the_delay_that_was_told() -> None:
+    found = headend.fit_line(down=50, up=10, idle=12, loaded_up=180, seeds=2)
+    up = dict_of(found.scenario)["link"]["line"]["point_to_point"]["up"]
+    limit = up["queue"]["drop_tail"]["limit"]
+    table = found.table.filter(metric="delay.p50", up="drop_tail", congestion="cubic")
+    simulated = table["value"].mean()
+    assert isinstance(simulated, float)
+    # The simulated line waits as long as was told, which is less than its whole buffer.
+    assert simulated / 1e6 == pytest.approx(168, rel=0.05)
+    assert float(limit.removesuffix(" ms")) > 170
+    assert any("with a plain buffer" in own for own in found.queues[Direction.UP].reasons)
+
+
+def test_few_numbers_are_compared_with_few_simulations() -> None:
+    found = headend.fit_line(down=50, up=10, idle=12, loaded_up=180)
+    assert {row[1] for row in found.rows} == {"drop_tail", "pie", "codel", "fq_codel"}
+    assert found.table.filter(metric="delay.p50").height == 24
+
+
+def test_a_delay_that_several_queues_make_stays_unknown() -> None:
+    found = headend.fit_line(down=50, up=10, idle=12, loaded_up=27, seeds=2)
+    guess = found.queues[Direction.UP]
+    assert guess.kind is QueueKind.UNKNOWN
+    assert guess.likelihoods[QueueKind.UNKNOWN] >= 0.6
 
 
 def dict_of(text: str) -> dict[str, Any]:
