@@ -219,7 +219,7 @@ def write_scenario(
     return {
         "duration": f"{IDLE_SECONDS + own.seconds} s",
         "results": {"interval": write_ms(choose_interval(own) * 1e3)},
-        **write_link(line, queues),
+        **write_link(line, queues, IDLE_SECONDS),
         "flow": flows,
     }
 
