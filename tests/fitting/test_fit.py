@@ -11,7 +11,7 @@ import pytest
 
 import headend
 from headend.errors import InputError
-from headend.fitting.estimates import LineEstimates, QueueKind
+from headend.fitting.estimates import Flag, LineEstimates, QueueKind
 from headend.fitting.experiment import run_request
 from headend.fitting.fitted_line import Medium, is_even
 from headend.fitting.line_scenario import FILE
@@ -30,11 +30,12 @@ from headend.measurement.record import (
     Trip,
 )
 from headend.measurement.run import record_run
+from headend.recommendation.own_line import read_own_line
 from headend.scenario.fit_note import read_fit_note
 from headend.scenario.source import read_scenario
 
 
-def measure(queue: Any, *, rate: str = "20 Mbit/s", **load: Any) -> Measurement:
+def measure(queue: Any, *, rate: Any = "20 Mbit/s", **load: Any) -> Measurement:
     """Measure an upload over a plain line, with pings and marked probes."""
     flow = {"rtt": "30 ms", "start": "4 s", "direction": "up", "application": "bulk", "count": 4}
     probe = {"application": {"isochronous": {"interval": "50 ms"}}, "rtt": "30 ms"}
@@ -167,11 +168,40 @@ def test_a_queue_without_a_marked_probe_is_not_called_low_latency() -> None:
 
 def test_what_a_web_test_shows_becomes_a_line() -> None:
     found = headend.fit_line(down=300, up=20, idle=12, loaded_up=180, seeds=2)
-    assert found.queues[Direction.UP].kind is QueueKind.UNKNOWN
+    guess = found.queues[Direction.UP]
+    assert guess.kind is QueueKind.DROP_TAIL
+    assert not guess.is_sure
+    assert found.queues[Direction.DOWN].kind is QueueKind.UNKNOWN
     assert found.grade == ""
     line = read_scenario(dict_of(found.scenario)).load().resolved["link"]["line"]["point_to_point"]
     assert line["down"]["rate"].endswith("Mbit/s")
     assert "summary-only" in (read_fit_note(found.scenario) or note_of_nothing()).flags
+
+
+def test_a_plain_buffer_is_as_deep_as_makes_the_delay_that_was_told() -> None:
+    found = headend.fit_line(down=50, up=10, idle=12, loaded_up=180, seeds=2)
+    up = dict_of(found.scenario)["link"]["line"]["point_to_point"]["up"]
+    limit = up["queue"]["drop_tail"]["limit"]
+    table = found.table.filter(metric="delay.p50", up="drop_tail", congestion="cubic")
+    simulated = table["value"].mean()
+    assert isinstance(simulated, float)
+    # The simulated line waits as long as was told, which is less than its whole buffer.
+    assert simulated / 1e6 == pytest.approx(168, rel=0.05)
+    assert float(limit.removesuffix(" ms")) > 170
+    assert any("with a plain buffer" in own for own in found.queues[Direction.UP].reasons)
+
+
+def test_few_numbers_are_compared_with_few_simulations() -> None:
+    found = headend.fit_line(down=50, up=10, idle=12, loaded_up=180)
+    assert {row[1] for row in found.rows} == {"drop_tail", "pie", "codel", "fq_codel"}
+    assert found.table.filter(metric="delay.p50").height == 24
+
+
+def test_a_delay_that_several_queues_make_stays_unknown() -> None:
+    found = headend.fit_line(down=50, up=10, idle=12, loaded_up=27, seeds=2)
+    guess = found.queues[Direction.UP]
+    assert guess.kind is QueueKind.UNKNOWN
+    assert guess.likelihoods[QueueKind.UNKNOWN] >= 0.6
 
 
 def dict_of(text: str) -> dict[str, Any]:
@@ -221,6 +251,45 @@ def test_the_computer_s_connection_is_told() -> None:
     request = make_request(measured)
     assert request.line.medium is Medium.PLAIN
     assert "Wi-Fi" in request.line.why
+
+
+@pytest.fixture(scope="module")
+def varying() -> Measurement:
+    """An upload over a line whose rate falls and rises again."""
+    steps = [["0 s", "12 Mbit/s"], ["13 s", "4 Mbit/s"], ["19 s", "8 Mbit/s"]]
+    return measure({"drop_tail": {"limit": "150 KiB"}}, rate={"steps": steps})
+
+
+def test_a_rate_that_varies_becomes_steps_and_its_buffer_bytes(
+    varying: Measurement, tmp_path: Path
+) -> None:
+    fitted = run_request(ask(varying), out=tmp_path / "fit")
+    up = dict_of(fitted.scenario)["link"]["line"]["point_to_point"]["up"]
+    rates = [float(rate.removesuffix(" Mbit/s")) for _, rate in up["rate"]["steps"]]
+    # The load begins at 4 s, and a step lasts 3 s.
+    assert rates[:2] == pytest.approx([12.0, 12.0], rel=0.03)
+    assert rates[3] == pytest.approx(4.0, rel=0.05)
+    assert rates[-1] == pytest.approx(8.0, rel=0.03)
+    limit = float(up["queue"]["drop_tail"]["limit"].removesuffix(" B"))
+    assert limit == pytest.approx(150 * 1024, rel=0.1)
+    assert fitted.queues[Direction.UP].kind is QueueKind.DROP_TAIL
+    assert fitted.grade in ("A", "B")
+    path = tmp_path / "fit" / FILE
+    assert headend.run(path, report=False)
+    tier = read_own_line(path).tiers[0]
+    estimate = fitted.estimates.directions[Direction.UP].rate
+    assert estimate is not None
+    assert tier.upstream == pytest.approx(estimate.value, rel=1e-3)
+
+
+def test_a_cable_line_keeps_a_constant_rate_and_the_flag(varying: Measurement) -> None:
+    request = make_request(varying, line="cable")
+    assert Flag.RATE_VARIES in request.estimates.flags
+    assert not any(own.steps for own in request.line.directions.values())
+
+
+def test_a_rate_that_stays_has_no_steps(buffered: Measurement) -> None:
+    assert not any(own.steps for own in ask(buffered).line.directions.values())
 
 
 def test_results_are_named_after_the_first_file() -> None:

@@ -77,8 +77,15 @@ def test_two_candidates_of_one_kind_do_not_make_each_other_doubtful() -> None:
 def test_one_number_of_a_tool_without_samples_is_never_sure() -> None:
     found = identify({"delay.p50": 180.0}, ALL, RATE, has_samples=False)
     assert not found.guess.is_sure
-    assert found.guess.likelihoods[QueueKind.UNKNOWN] >= 0.5
-    assert found.guess.likelihoods[QueueKind.DROP_TAIL] > 0.3
+    assert found.guess.likelihoods[QueueKind.UNKNOWN] == pytest.approx(0.3)
+    assert found.guess.likelihoods[QueueKind.DROP_TAIL] == pytest.approx(0.7, abs=0.01)
+
+
+def test_one_number_that_several_queues_make_is_mostly_unknown() -> None:
+    twin = Simulated("codel", QueueKind.CODEL, 1.0, BUFFER.runs)
+    found = identify({"delay.p50": 180.0}, [BUFFER, PIE, twin], RATE, has_samples=False)
+    assert found.guess.likelihoods[QueueKind.UNKNOWN] >= 0.6
+    assert found.best == "drop_tail"
 
 
 def test_nothing_in_common_is_unknown() -> None:

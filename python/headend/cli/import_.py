@@ -226,7 +226,7 @@ def _print_result(result: LineFit) -> None:
     if result.folder:
         file = shlex.quote(str(result.folder / FILE))
         console.print(write_line(f"Scenario: {result.folder / FILE}"), soft_wrap=True)
-        for line in list_next(file):
+        for line in list_next(file, found.medium):
             console.print(write_line(line.replace("`", "")), soft_wrap=True)
         print_report(result.folder)
 

@@ -56,7 +56,12 @@ LOW_LATENCY = Candidate(
 
 
 def list_candidates(
-    buffer: float, rate: float, *, is_full: bool, has_marked: bool = True
+    buffer: float,
+    rate: float,
+    *,
+    is_full: bool,
+    has_marked: bool = True,
+    slowest: float | None = None,
 ) -> tuple[Candidate, ...]:
     """List the queues that are tried.
 
@@ -71,6 +76,9 @@ def list_candidates(
     has_marked
         Whether a marked probe runs too. Only that one tells a low-latency queue from the classic
         queue beside it, which is like PIE: ``pi2`` here.
+    slowest
+        Of a rate that varies, its least, bit/s: a full buffer then takes longest to empty, and it
+        holds as many bytes at any rate. None of a constant rate.
 
     Examples
     --------
@@ -79,9 +87,9 @@ def list_candidates(
     >>> list_candidates(182.4, 10e6, is_full=True)[0].queue
     {'drop_tail': {'limit': '182 ms'}}
     """
-    deep = [] if is_full else [_make_drop_tail("drop_tail_deep", buffer * DEEP, rate)]
+    deep = [] if is_full else [_make_drop_tail("drop_tail_deep", buffer * DEEP, rate, slowest)]
     return (
-        _make_drop_tail("drop_tail", buffer, rate),
+        _make_drop_tail("drop_tail", buffer, rate, slowest),
         *deep,
         _make("pie", QueueKind.PIE),
         _make("docsis_pie", QueueKind.PIE),
@@ -98,8 +106,11 @@ def choose_buffer(buffer: float, rate: float) -> float:
     return max(buffer, least, LEAST_BUFFER_MS)
 
 
-def _make_drop_tail(name: str, buffer: float, rate: float) -> Candidate:
-    limit = write_ms(choose_buffer(buffer, rate))
+def _make_drop_tail(name: str, buffer: float, rate: float, slowest: float | None) -> Candidate:
+    if slowest is None:
+        limit = write_ms(choose_buffer(buffer, rate))
+    else:
+        limit = f"{round(choose_buffer(buffer, slowest) / 1e3 * slowest / 8)} B"
     queue = {"drop_tail": {"limit": limit}}
     return Candidate(name, QueueKind.DROP_TAIL, queue, {"queue": queue})
 

@@ -21,8 +21,14 @@ from headend.fitting.line_scenario import write_line_scenario
 from headend.fitting.observation import Observation, choose_observation, list_directions
 from headend.fitting.reasons import list_reasons
 from headend.fitting.request import Request
-from headend.fitting.simulating import is_time, take_probe, take_rates, write_scenario
-from headend.fitting.trials import Trial, list_congestion, list_idle, list_plans
+from headend.fitting.simulating import (
+    is_time,
+    list_congestion,
+    take_probe,
+    take_rates,
+    write_scenario,
+)
+from headend.fitting.trials import Trial, list_idle, list_plans
 from headend.measurement.record import Direction
 from headend.results.record import Record
 from headend.running.execution import execute

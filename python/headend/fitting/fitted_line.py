@@ -13,6 +13,7 @@ from headend.errors import InputError
 from headend.fitting.candidate import Candidate, list_candidates, write_rate
 from headend.fitting.estimates import DirectionEstimates, Flag, LineEstimates
 from headend.fitting.intervals import find_quantile
+from headend.fitting.varying import Steps, find_steps
 from headend.measurement.record import Direction, Measurement
 from headend.recommendation.rates import find_capacities
 from headend.scenario.source import read_scenario
@@ -61,6 +62,9 @@ class FittedDirection:
         Whether the buffer was seen to be full.
     peak, burst
         The rate of a burst, bit/s, and its bytes; None without.
+    steps, period
+        Of a rate that varies: when each begins, s, with its rate, bit/s; and after how many seconds
+        they repeat. Empty of a constant one.
     """
 
     rate: float
@@ -69,10 +73,15 @@ class FittedDirection:
     is_full: bool = True
     peak: float | None = None
     burst: float | None = None
+    steps: Steps = ()
+    period: float = 0.0
 
     def list_candidates(self, *, has_marked: bool = True) -> tuple[Candidate, ...]:
         """List the queues that it may have."""
-        return list_candidates(self.buffer, self.rate, is_full=self.is_full, has_marked=has_marked)
+        slowest = min((rate for _, rate in self.steps), default=None)
+        return list_candidates(
+            self.buffer, self.rate, is_full=self.is_full, has_marked=has_marked, slowest=slowest
+        )
 
 
 @dataclass(frozen=True)
@@ -140,11 +149,16 @@ def fit_line_to(
         way: _fit_direction(estimates.directions.get(way), rates, way) for way in Direction
     }
     medium, why = _choose_medium(estimates, measurement, directions, wanted, idle)
+    # A modem's rate is constant; what varies on a cable line is its channel, which nobody saw.
+    if medium is not Medium.CABLE and Flag.RATE_VARIES in estimates.flags:
+        directions = {way: _vary(own, measurement, way) for way, own in directions.items()}
     base = estimates.base_delay.value if estimates.base_delay else SUPPOSED_DELAY_MS
     return FittedLine(medium, why, base, directions)
 
 
-def write_link(line: FittedLine, queues: Mapping[Direction, Candidate]) -> dict[str, Any]:
+def write_link(
+    line: FittedLine, queues: Mapping[Direction, Candidate], start: float = 0.0
+) -> dict[str, Any]:
     """Give the tables of the line: ``link``, and ``host`` where flows must name one.
 
     Parameters
@@ -153,6 +167,8 @@ def write_link(line: FittedLine, queues: Mapping[Direction, Candidate]) -> dict[
         Without queues.
     queues
         The queue of each direction.
+    start
+        When the load begins, s, with which the steps of a rate that varies do.
 
     Examples
     --------
@@ -164,7 +180,7 @@ def write_link(line: FittedLine, queues: Mapping[Direction, Candidate]) -> dict[
     """
     if line.medium is Medium.CABLE:
         return {"link": {LINE: {"docsis": _write_cable(line, queues)}}}
-    plain = {way.value: _write_plain(line.directions[way], queues[way]) for way in Direction}
+    plain = {way.value: _write_plain(line.directions[way], queues[way], start) for way in Direction}
     link: dict[str, Any] = {LINE: {"point_to_point": plain}}
     if line.medium is Medium.WIFI:
         fastest = max(own.rate for own in line.directions.values())
@@ -240,6 +256,14 @@ def _fit_direction(
     return FittedDirection(rate, buffer, measured, full, peak, burst)
 
 
+def _vary(own: FittedDirection, measurement: Measurement, way: Direction) -> FittedDirection:
+    """Give a direction its steps, if its rate varies: then no burst can be told from them."""
+    if not own.is_measured:
+        return own
+    steps, period = find_steps(measurement, way)
+    return replace(own, steps=steps, period=period, peak=None, burst=None) if steps else own
+
+
 def _choose_medium(
     estimates: LineEstimates,
     measurement: Measurement,
@@ -298,8 +322,11 @@ def _check_medium(wanted: Medium, directions: Mapping[Direction, FittedDirection
                 )
 
 
-def _write_plain(own: FittedDirection, queue: Candidate) -> dict[str, Any]:
+def _write_plain(own: FittedDirection, queue: Candidate, start: float) -> dict[str, Any]:
     tables: dict[str, Any] = {"rate": write_rate(own.rate)}
+    if own.steps:
+        steps = [[f"{at + start if at else 0:g} s", write_rate(rate)] for at, rate in own.steps]
+        tables = {"rate": {"steps": steps, "period": f"{own.period + start:g} s"}}
     if own.peak and own.burst:
         bucket = {"rate": write_rate(own.rate), "burst": f"{max(round(own.burst), 1500)} B"}
         tables = {"rate": write_rate(own.peak), "shaper": bucket}

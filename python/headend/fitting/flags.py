@@ -261,15 +261,22 @@ def _waits_in_connections(
     return False
 
 
-def _flag_rate(direction: Direction, seen: Evidence) -> Iterator[tuple[Flag, str]]:
-    if seen.rates is None or len(seen.rates.queued) < ENOUGH_BUSY:
-        return
-    seconds = seen.rates.queued
+def find_variation(rates: RateEstimates | None) -> tuple[float, float] | None:
+    """Give from where to where a rate varies by itself, bit/s; None where it does not."""
+    if rates is None or len(rates.queued) < ENOUGH_BUSY:
+        return None
+    seconds = rates.queued
     means = sorted(
         sum(seconds[k : k + SMOOTHED]) / SMOOTHED for k in range(len(seconds) - SMOOTHED + 1)
     )
     low, middle, high = (find_quantile(means, share) for share in (0.05, 0.5, 0.95))
-    if middle > 0 and high - low > VARIES * middle:
+    return (low, high) if middle > 0 and high - low > VARIES * middle else None
+
+
+def _flag_rate(direction: Direction, seen: Evidence) -> Iterator[tuple[Flag, str]]:
+    found = find_variation(seen.rates)
+    if found is not None:
+        low, high = found
         yield (
             Flag.RATE_VARIES,
             f"{direction.capitalize()}stream: while packets waited, means over {SMOOTHED} s were "

@@ -80,6 +80,14 @@ OVERLAP = 0.7
 #: the shapes by which queues differ.
 LEAST_UNKNOWN_OF_SUMMARIES = 0.6
 
+#: And the share where no queue but a plain buffer comes near that number. Any of its depths makes
+#: some number, so it is not sure. What else could make so long a delay, such as the queue of a
+#: Wi-Fi or of the computer itself, is mostly a plain buffer too. How likely others are is a choice.
+LEAST_UNKNOWN_OF_BUFFER = 0.3
+
+#: Together less likely than so many times the plain buffer, no other queue comes near.
+FAR = 0.05
+
 #: A queue that makes probes wait no longer than so many times what delays are known to is empty.
 EMPTY = 2.0
 
@@ -194,13 +202,18 @@ def identify(
     by_kind = _doubt(by_kind)
     empty = EMPTY * resolution
     was_full = was_full or measured.get("in_flow.p50", 0.0) > empty
-    if not was_full and measured.get("delay.p90", 0.0) <= empty:
+    high = measured.get("delay.p90", measured.get("delay.p50", 0.0))
+    if not was_full and high <= empty:
         by_kind = _keep_unknown(by_kind, LEAST_UNKNOWN_OF_EMPTY)
     if not is_long:
         by_kind = _keep_unknown(by_kind, LEAST_UNKNOWN_OF_SHORT)
     if not has_samples:
-        by_kind = _keep_unknown(by_kind, LEAST_UNKNOWN_OF_SUMMARIES)
-    best = max(likelihoods, key=lambda name: likelihoods[name] - _find_cost(kinds[name]))
+        only = _is_alone(by_kind, QueueKind.DROP_TAIL)
+        least = LEAST_UNKNOWN_OF_BUFFER if only else LEAST_UNKNOWN_OF_SUMMARIES
+        by_kind = _keep_unknown(by_kind, least)
+    costs = {name: _find_cost(kind) if has_samples else 0.0 for name, kind in kinds.items()}
+    # Of queues that one number cannot tell apart, the line is written with the usual one.
+    best = max(likelihoods, key=lambda name: likelihoods[name] - costs[name])
     return Identified(
         QueueGuess(by_kind),
         best,
@@ -306,6 +319,14 @@ def _doubt(likelihoods: Mapping[QueueKind, float]) -> dict[QueueKind, float]:
     found[second] -= half
     found[QueueKind.UNKNOWN] += 2 * half
     return found
+
+
+def _is_alone(likelihoods: Mapping[QueueKind, float], kind: QueueKind) -> bool:
+    """Whether no other kind comes near, and unknown is not the likeliest."""
+    others = math.fsum(
+        own for other, own in likelihoods.items() if other not in (kind, QueueKind.UNKNOWN)
+    )
+    return likelihoods[kind] > likelihoods[QueueKind.UNKNOWN] and others < FAR * likelihoods[kind]
 
 
 def _keep_unknown(likelihoods: Mapping[QueueKind, float], least: float) -> dict[QueueKind, float]:

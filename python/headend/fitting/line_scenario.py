@@ -9,6 +9,7 @@ from headend.fitting.candidate import Candidate, write_ms
 from headend.fitting.estimates import (
     DirectionEstimates,
     Estimate,
+    Flag,
     LineEstimates,
     QueueGuess,
 )
@@ -114,6 +115,11 @@ def _list_comments(
     for way in Direction:
         if not line.directions[way].is_measured:
             yield f"Not measured, and supposed: the rate {way.value}."
+    varying = [way for way in Direction if line.directions[way].steps]
+    for own in varying:
+        yield f"The rate {own.value} varies as it was measured, in means over its steps."
+    if Flag.RATE_VARIES in estimates.flags and not varying:
+        yield "A rate varied in the measurement. It is constant here."
     if line.medium is Medium.CABLE:
         yield (
             "A cable line counts Ethernet frames: its rates are 1518/1500 of those of IP packets."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headend.fitting.estimates import QueueGuess, QueueKind
 from headend.fitting.finding import Found
+from headend.fitting.fitted_line import Medium
 from headend.fitting.sentences import (
     QUEUES,
     WORDS,
@@ -110,13 +111,30 @@ def tabulate_estimates(found: Found) -> Table:
     return Table(columns, tuple(rows), note="")
 
 
-def list_next(file: str) -> list[str]:
-    """Say what to do next with the scenario of the line."""
+def list_next(file: str, medium: str = Medium.PLAIN) -> list[str]:
+    """Say what to do next with the scenario of the line.
+
+    Parameters
+    ----------
+    file
+        Of the scenario.
+    medium
+        What the line is written as: with a cell before it, it is not one line any more.
+    """
+    run = (
+        f"What it does to people now: `headend run {file}` lets one call, play and read pages on it"
+        " beside an upload."
+    )
+    if medium == Medium.WIFI:
+        advice = (
+            "What would help the line behind the Wi-Fi is known when it is measured over Ethernet;"
+            " `headend recommend` takes a line without a cell, as `--line plain` writes it."
+        )
+        return [run, advice]
     return [
         f"What would help: `headend recommend {file}` says what you can do yourself, and what to"
         " ask your provider for.",
-        f"What it does to people now: `headend run {file}` lets one call, play and read pages on it"
-        " beside an upload.",
+        run,
     ]
 
 

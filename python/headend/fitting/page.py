@@ -54,7 +54,7 @@ def render_fit(result: LineFit) -> str:
 
 
 def _list_sections(found: Found) -> Iterator[Section]:
-    yield text(*list_next(FILE), title="What next")
+    yield text(*list_next(FILE, found.medium), title="What next")
     for way, guess in found.guesses.items():
         yield text(
             describe_guess(way, guess), *guess.reasons, title=f"The queue of the {WORDS[way]}"

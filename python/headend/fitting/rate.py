@@ -101,6 +101,8 @@ class RateEstimates:
         The rate of IP packets in each second of load that counts, bit/s.
     queued
         Of these, those in which packets waited all along.
+    timed
+        Of the same, when each began, s, and its rate.
     """
 
     rate: Estimate
@@ -108,6 +110,7 @@ class RateEstimates:
     burst: Estimate | None
     seconds: tuple[float, ...]
     queued: tuple[float, ...]
+    timed: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -137,8 +140,13 @@ class _Total:
         return self.bits[after - 1] + share * (self.bits[after] - self.bits[after - 1])
 
 
-def estimate_rates(measurement: Measurement, direction: Direction) -> RateEstimates | None:
+def estimate_rates(
+    measurement: Measurement, direction: Direction, *, has_burst: bool = True
+) -> RateEstimates | None:
     """Estimate the rates of a direction from the series of its transfers.
+
+    A rate that varies by itself may begin fast as a burst does: without ``has_burst`` all seconds
+    count.
 
     None where no transfer of this direction was recorded for two seconds of load.
     """
@@ -157,7 +165,7 @@ def estimate_rates(measurement: Measurement, direction: Direction) -> RateEstima
     level = _find_later_level(bins)
     if level <= 0:
         return None
-    knees = [_find_knee(totals, phase, level) for phase in loaded]
+    knees = [_find_knee(totals, phase, level) if has_burst else None for phase in loaded]
     kept = [
         (second, rate)
         for some, knee in zip(bins, knees, strict=True)
@@ -166,9 +174,10 @@ def estimate_rates(measurement: Measurement, direction: Direction) -> RateEstima
     ]
     kept = kept or seconds
     besides = _measure_besides(measurement, direction, loaded)
-    rate, busy = _estimate_sustained(measurement, direction, phases, kept, besides)
+    rate, timed = _estimate_sustained(measurement, direction, phases, kept, besides)
     peak, burst = _estimate_burst(totals, [knee for knee in knees if knee is not None], rate)
-    return RateEstimates(rate, peak, burst, tuple(rate for _, rate in kept), busy)
+    busy = tuple(rate for _, rate in timed)
+    return RateEstimates(rate, peak, burst, tuple(rate for _, rate in kept), busy, timed)
 
 
 def find_dips(measurement: Measurement, direction: Direction) -> list[float] | None:
@@ -212,10 +221,13 @@ def _estimate_sustained(
     phases: Sequence[Phase],
     seconds: Sequence[tuple[Phase, float]],
     besides: tuple[float, float],
-) -> tuple[Estimate, tuple[float, ...]]:
+) -> tuple[Estimate, tuple[tuple[float, float], ...]]:
     both = all(second.load is Load.BOTH for second, _ in seconds)
     queued = _have_queue(measurement, direction, phases, seconds, both)
-    busy = [rate for (_, rate), waits in zip(seconds, queued, strict=True) if waits]
+    timed = [
+        (second.start, rate) for (second, rate), waits in zip(seconds, queued, strict=True) if waits
+    ]
+    busy = [rate for _, rate in timed]
     bound = None
     if len(busy) >= ENOUGH_BUSY or len(busy) >= max(2, BUSY_SHARE * len(seconds)):
         values = busy
@@ -244,7 +256,7 @@ def _estimate_sustained(
         len(values),
         bound,
     )
-    return estimate, tuple(busy)
+    return estimate, tuple(timed)
 
 
 def is_rising(seconds: Sequence[float]) -> bool:

@@ -10,6 +10,7 @@ from headend.design.seeds import choose_seeds
 from headend.errors import InputError
 from headend.fitting.estimates import LineEstimates
 from headend.fitting.estimating import estimate_line
+from headend.fitting.filling import correct_buffers
 from headend.fitting.fitted_line import FittedLine, Medium, fit_line_to, replace_buffer
 from headend.fitting.intervals import find_quantile
 from headend.fitting.observation import Observation, choose_observation, observe
@@ -113,6 +114,7 @@ def make_request(
     fitted = fit_line_to(estimates, measurement, None if line == "auto" else Medium(line), idle)
     fitted = _fill_buffers(fitted, estimates, observations)
     chosen = tuple(choose_seeds(SEEDS if seeds is None else seeds))
+    fitted = correct_buffers(fitted, measurement, observations, chosen)
     return Request(name, measurement, estimates, fitted, observations, chosen)
 
 

@@ -15,7 +15,7 @@ from headend.fitting.features import Samples, find_features
 from headend.fitting.fitted_line import FittedLine, Medium, name_host, write_link
 from headend.fitting.intervals import find_quantile
 from headend.fitting.observation import Observation, list_directions
-from headend.measurement.record import Direction, Load, Probe, Trip
+from headend.measurement.record import Direction, Load, Measurement, Probe, Trip
 from headend.running.measuring import make_frame
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ MOST_PACKETS = 800_000
 #: How much less each pair of queues may cost, of which there are so many more.
 PAIRS_COST = 4
 
+#: How much less a load costs of which the tool keeps no times: what changes with time is not seen.
+UNTIMED_COST = 2
+
 #: Connections of a direction where the tool does not say: speed tests have some.
 SUPPOSED_FLOWS = 4
 
@@ -66,6 +69,10 @@ CONGESTION = {
 
 #: The congestion controls that fill a line where the tool does not name one.
 USUAL = ("cubic", "bbr3", "reno")
+
+#: How likely the congestion control is that a tool names, of the direction that the tool's own
+#: computer sends. The other direction is sent by a server, of which it knows nothing.
+_OWN, _SERVERS = 1.0, 0.8
 
 _PACKET_BITS = 12_000
 
@@ -92,6 +99,8 @@ class Plan:
     idle
         What the access of the measured line adds to delays by itself, as quantiles in even steps,
         ms: a plain link has none of its own. Empty where the simulated line has.
+    is_timed, has_samples
+        Whether the times of the delays are known, and whether single delays are.
     """
 
     load: Load
@@ -102,6 +111,8 @@ class Plan:
     is_icmp: bool
     has_marked: bool
     idle: tuple[float, ...] = ()
+    is_timed: bool = True
+    has_samples: bool = True
 
 
 def plan(observation: Observation, line: FittedLine, flows: Mapping[Direction, int | None]) -> Plan:
@@ -109,6 +120,7 @@ def plan(observation: Observation, line: FittedLine, flows: Mapping[Direction, i
     ways = list(list_directions(observation.load))
     rate = sum(line.directions[way].rate for way in ways)
     packets = MOST_PACKETS / (PAIRS_COST if len(ways) > 1 else 1)
+    packets /= 1 if observation.is_timed else UNTIMED_COST
     most = max(min(MOST_SECONDS, packets * _PACKET_BITS / rate), FEWEST_SECONDS)
     return Plan(
         observation.load,
@@ -119,6 +131,8 @@ def plan(observation: Observation, line: FittedLine, flows: Mapping[Direction, i
         observation.kind is Probe.ICMP,
         observation.marked is not None,
         () if line.medium is Medium.CABLE else observation.idle,
+        observation.is_timed,
+        observation.median is None,
     )
 
 
@@ -131,6 +145,23 @@ def find_congestion(name: str) -> str | None:
     ('bbr', None)
     """
     return CONGESTION.get(name.strip().lower().replace("_", "").replace("-", ""))
+
+
+def list_congestion(measurement: Measurement, observation: Observation) -> list[tuple[str, float]]:
+    """List who may have loaded the line, each with how likely that is."""
+    named = find_congestion(measurement.senders.congestion)
+    if named is None:
+        return [(own, 1 / len(USUAL)) for own in USUAL]
+    # Of both directions at once every pair of queues is tried: one congestion control is enough.
+    sure = _SERVERS if observation.load is Load.DOWN else _OWN
+    others = [own for own in USUAL if own != named]
+    return [(named, sure), *((own, (1 - sure) / len(others)) for own in others if sure < 1)]
+
+
+def count_flows(measurement: Measurement) -> dict[Direction, int | None]:
+    """Give how many connections loaded each direction; None where the tool does not say."""
+    senders = measurement.senders
+    return {Direction.UP: senders.up, Direction.DOWN: senders.down}
 
 
 def write_scenario(
@@ -189,7 +220,7 @@ def write_scenario(
     return {
         "duration": f"{IDLE_SECONDS + own.seconds} s",
         "results": {"interval": write_ms(choose_interval(own) * 1e3)},
-        **write_link(line, queues),
+        **write_link(line, queues, IDLE_SECONDS),
         "flow": flows,
     }
 

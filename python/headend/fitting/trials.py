@@ -10,15 +10,14 @@ from headend.fitting.fitted_line import Medium
 from headend.fitting.observation import Observation, choose_observation, list_directions
 from headend.fitting.request import Request
 from headend.fitting.result import Row
-from headend.fitting.simulating import USUAL, Plan, find_congestion, plan
-from headend.measurement.record import Direction, Load, Measurement, Trip
-
-#: How likely the congestion control is that a tool names, of the direction that the tool's own
-#: computer sends. The other direction is sent by a server, of which it knows nothing.
-_OWN, _SERVERS = 1.0, 0.8
+from headend.fitting.simulating import Plan, count_flows, list_congestion, plan
+from headend.measurement.record import Direction, Load, Trip
 
 #: A load that is less likely is run with the fewest seeds.
 LIKELY = 0.3
+
+#: Other queues of PIE's kind: what they differ by is seen over time only.
+_PIES = ("docsis_pie", "pi2")
 
 #: The most packets that all points together carry; fewer seeds are run beyond it. The engine
 #: carries about two million a second on a core.
@@ -38,8 +37,8 @@ class Trial:
     prior: float
 
     def choose_seeds(self, seeds: Sequence[int]) -> Sequence[int]:
-        """Choose its seeds: an unlikely load, and each of many pairs, gets the fewest."""
-        few = self.prior < LIKELY or self.plan.load is Load.BOTH
+        """Choose its seeds: the fewest for an unlikely load, many pairs, and untimed delays."""
+        few = self.prior < LIKELY or self.plan.load is Load.BOTH or not self.plan.is_timed
         return seeds[:_FEWEST_SEEDS] if few else seeds
 
     @property
@@ -52,8 +51,7 @@ class Trial:
 
 def list_plans(request: Request) -> Iterator[tuple[Observation, Plan]]:
     """Give the phases of load that tell of a direction, each once."""
-    senders = request.measurement.senders
-    flows = {Direction.UP: senders.up, Direction.DOWN: senders.down}
+    flows = count_flows(request.measurement)
     chosen = [choose_observation(request.observations, way) for way in Direction]
     for own in dict.fromkeys(id(found) for found in chosen if found is not None):
         observation = next(found for found in chosen if id(found) == own)
@@ -82,6 +80,10 @@ def list_trials(request: Request) -> Iterator[Trial]:
 def _list_tried(request: Request, way: Direction, planned: Plan) -> list[Candidate]:
     """List the queues that are tried."""
     found = request.line.directions[way].list_candidates(has_marked=planned.has_marked)
+    if not planned.is_timed:
+        # The depth of a plain buffer was corrected to the one number that is known.
+        known = () if planned.has_samples else ("drop_tail_deep",)
+        return [own for own in found if own.name not in (*_PIES, *known)]
     # Of both directions at once every pair is tried: one PIE of each sort is enough.
     left_out = request.line.medium is Medium.CABLE or planned.load is Load.BOTH
     return [own for own in found if not (left_out and own.name == "pi2")]
@@ -98,17 +100,6 @@ def _list_other(request: Request, way: Direction, *, is_loaded: bool) -> list[Ca
 def list_idle(request: Request, way: Direction) -> list[Candidate]:
     """Give the queue of a direction that carries acknowledgements only: a plain buffer."""
     return [request.line.directions[way].list_candidates()[0]]
-
-
-def list_congestion(measurement: Measurement, observation: Observation) -> list[tuple[str, float]]:
-    """List who may have loaded the line, each with how likely that is."""
-    named = find_congestion(measurement.senders.congestion)
-    if named is None:
-        return [(own, 1 / len(USUAL)) for own in USUAL]
-    # Of both directions at once every pair of queues is tried: one congestion control is enough.
-    sure = _SERVERS if observation.load is Load.DOWN else _OWN
-    others = [own for own in USUAL if own != named]
-    return [(named, sure), *((own, (1 - sure) / len(others)) for own in others if sure < 1)]
 
 
 def limit_seeds(request: Request, trials: Sequence[Trial]) -> tuple[int, ...]:

@@ -58,16 +58,16 @@ class Format:
     has_samples
         Whether it keeps the delays of single probes with their times. One that does not cannot tell
         a buffer or a queue.
-    has_marked_probes
-        Whether probes of another class are among them: without them, a classic queue beside one of
-        low latency cannot be told from a queue that is alone.
+    low_latency
+        The lines that classify one of its probes into their low-latency queue, by their medium. On
+        others its probes meet the classic queue beside it only, which is like PIE.
     """
 
     name: str
     probing: Probing
     write: Callable[[LineTest], dict[str, bytes]]
     has_samples: bool = True
-    has_marked_probes: bool = False
+    low_latency: tuple[str, ...] = ()
 
 
 def _write_flent(test: LineTest) -> dict[str, bytes]:
@@ -102,9 +102,10 @@ def _write_ndt7(test: LineTest) -> dict[str, bytes]:
 
 
 FORMATS = (
-    Format("flent", FLENT, _write_flent, has_marked_probes=True),
+    # A cable line classifies EF and ECT(1), DualPI2 on a plain link ECT(1) only (RFC 9332).
+    Format("flent", FLENT, _write_flent, low_latency=("cable",)),
     Format("crusader", CRUSADER, _write_crusader),
-    Format("irtt + iperf3", IRTT, _write_irtt, has_marked_probes=True),
+    Format("irtt + iperf3", IRTT, _write_irtt, low_latency=("plain", "cable")),
     Format("ping + iperf3", FLENT, _write_ping),
     Format("CSV", FLENT, lambda test: write_csv(test.measurement)),
     Format(

@@ -63,6 +63,10 @@ QUEUES = {
 #: How often each queue meets each congestion control; in one of these, the line is a cable line.
 ROUNDS = 4
 
+#: The seed of the draw: one that nobody had looked at when the study was settled. Trial runs had
+#: been of seed 1, and the estimators were tuned on lines of seed 99.
+SEED = 7
+
 #: The bytes that a cable line's rates count beyond the IP packet (MULPI: Ethernet header and FCS),
 #: and IP bytes of a full packet.
 MAC_BYTES, FULL = 18, 1500
@@ -176,7 +180,7 @@ NDT7 = Probing("ndt7", {}, {"ping": {"interval": "5 ms", "size": "40 B"}}, conne
 PROBINGS = (FLENT, IRTT, CRUSADER, NDT7)
 
 
-def draw_lines(seed: int = 1, rounds: int = ROUNDS) -> list[Line]:
+def draw_lines(seed: int = SEED, rounds: int = ROUNDS) -> list[Line]:
     """Draw the lines of the design.
 
     Each queue meets each congestion control ``rounds`` times in each direction. Rates, delays and
