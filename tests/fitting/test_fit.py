@@ -11,9 +11,15 @@ import pytest
 
 import headend
 from headend.errors import InputError
-from headend.fitting.estimates import Flag, LineEstimates, QueueKind
+from headend.fitting.estimates import (
+    DirectionEstimates,
+    Estimate,
+    Flag,
+    LineEstimates,
+    QueueKind,
+)
 from headend.fitting.experiment import run_request
-from headend.fitting.fitted_line import Medium, is_even
+from headend.fitting.fitted_line import Medium, fit_line_to, is_even, write_link
 from headend.fitting.line_scenario import FILE
 from headend.fitting.observation import find_idle_quantiles, observe
 from headend.fitting.page import render_fit
@@ -290,6 +296,45 @@ def test_a_cable_line_keeps_a_constant_rate_and_the_flag(varying: Measurement) -
 
 def test_a_rate_that_stays_has_no_steps(buffered: Measurement) -> None:
     assert not any(own.steps for own in ask(buffered).line.directions.values())
+
+
+def test_what_the_idle_line_loses_is_written_where_its_direction_is_known() -> None:
+    times = [own / 50 for own in range(1500)]
+    lost = [own for place, own in enumerate(times) if place % 50 == 7 and own < 15]
+    up = DelaySeries(Trip.UP, Probe.UDP, *split(times, lost), lost=lost, lost_count=len(lost))
+    measured = Measurement(
+        ("tool",),
+        phases=(Phase(Load.IDLE, 0.0, 15.0), Phase(Load.UP, 15.0, 30.0)),
+        rates=(RateSeries(Direction.UP, times, [at + 0.02 for at in times], [5e6] * 1500),),
+        delays=(up, replace(up, trip=Trip.ROUND)),
+    )
+    request = make_request(measured, line="plain", seeds=2)
+    queues = {way: own.list_candidates()[0] for way, own in request.line.directions.items()}
+    tables = write_link(request.line, queues)["link"]["line"]["point_to_point"]
+    assert float(tables["up"]["loss"].removesuffix(" %")) == pytest.approx(2, rel=0.05)
+    # The round trip loses it too, and nobody knows that it is not downstream.
+    assert "loss" not in tables["down"]
+
+
+def test_one_lost_probe_is_no_loss_of_the_line() -> None:
+    once, often = (
+        DirectionEstimates(
+            rate=Estimate(1e7, 9e6, 1.1e7, "", 9),
+            random_loss=Estimate(0.01, low, 0.05, "", 100),
+        )
+        for low in (0.0005, 0.006)
+    )
+    found = [
+        fit_line_to(LineEstimates(None, {Direction.UP: own}), Measurement(("tool",)))
+        for own in (once, often)
+    ]
+    assert [own.directions[Direction.UP].loss for own in found] == [0.0, 0.01]
+
+
+def split(times: list[float], lost: list[float]) -> tuple[list[float], list[float]]:
+    """Give the times of answered probes, with their delays."""
+    kept = [own for own in times if own not in lost]
+    return kept, [20.0 + (own >= 15) * 80 for own in kept]
 
 
 def test_results_are_named_after_the_first_file() -> None:

@@ -228,6 +228,41 @@ def test_a_faster_tier_has_twice_the_rates_and_cannot_be_recommended(tmp_path: P
     assert limits == ["180 ms", "450000 B", "180 ms"]
 
 
+STEPS = 'up.rate = { steps = [["0 s", "12 Mbit/s"], ["9 s", "4 Mbit/s"]], period = "18 s" }'
+VARYING = PLAIN.replace('up.rate = "10 Mbit/s"', STEPS)
+
+
+def test_a_rate_in_steps_stays_one_and_nothing_is_tried_at_twice_of_it(tmp_path: Path) -> None:
+    note = FitNote("flent 2.1.1", values={"up.rate": (4e6, 8e6, 12e6)})
+    request = read(tmp_path, VARYING + PEOPLE, note)
+    (tier,) = request.tiers
+    today = request.list_candidates(tier)[0]
+    up = request.write_scenario(tier, today)["link"]["line"]["point_to_point"]["up"]
+
+    assert tier.upstream == 8e6
+    assert up["rate"]["steps"] == [["0 s", "12 Mbit/s"], ["9 s", "4 Mbit/s"]]
+    assert Feature.FASTER not in label(request).values()
+    # Nor are its rates varied besides: they vary themselves.
+    assert not [own for own in list_variations(tier, []) if "rate" in own.name]
+
+
+@pytest.mark.parametrize("varying", ["steps", "trace"])
+def test_a_line_whose_rate_varies_is_answered(tmp_path: Path, varying: str) -> None:
+    text = VARYING
+    if varying == "trace":
+        (tmp_path / "up.csv").write_text("time_s,rate_mbps\n0,12\n9,4\n18,4\n")
+        text = text.replace(STEPS, 'up.rate = { trace = "up.csv" }')
+    note = FitNote("flent 2.1.1", values={"up.rate": (4e6, 8e6, 12e6)}, flags=("rate-varies",))
+    path = write_line(tmp_path, text + PEOPLE, note)
+    found = recommend(path, seeds=2, set=SHORT, may_set="aqm")
+
+    assert not found.failures
+    assert found.own_choices
+    words = write_owner_text(found.own_choices)
+    assert any("rate varied" in own for own in words.certainty)
+    assert "twice the rate" not in str(words)
+
+
 def test_nobody_uploads_in_the_scenario_of_no_upload(tmp_path: Path) -> None:
     request = read(tmp_path, CABLE + PEOPLE)
     (quiet,) = [one for one in request.list_candidates(request.tiers[0]) if not one.has_uploads]

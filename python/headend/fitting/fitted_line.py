@@ -65,6 +65,8 @@ class FittedDirection:
     steps, period
         Of a rate that varies: when each begins, s, with its rate, bit/s; and after how many seconds
         they repeat. Empty of a constant one.
+    loss
+        The share of packets that the line loses by itself; 0 where none is known.
     """
 
     rate: float
@@ -75,6 +77,7 @@ class FittedDirection:
     burst: float | None = None
     steps: Steps = ()
     period: float = 0.0
+    loss: float = 0.0
 
     def list_candidates(self, *, has_marked: bool = True) -> tuple[Candidate, ...]:
         """List the queues that it may have."""
@@ -106,6 +109,10 @@ class FittedLine:
 
 #: The buffer where nothing tells it, ms: a quarter of a second, as many modems have (CM-GL-Buffer).
 SUPPOSED_BUFFER_MS = 250.0
+
+#: Random loss is written where the low end of its interval is this share of it at least: of one
+#: probe or two that were lost, nobody knows the share.
+KNOWN_LOSS = 0.25
 
 #: The base delay where nothing tells it, ms.
 SUPPOSED_DELAY_MS = 20.0
@@ -253,7 +260,15 @@ def _fit_direction(
         buffer = max(own.loaded_delay.value, 1.0)
     peak = own.peak.value if own.peak and own.burst and own.peak.value > rate else None
     burst = own.burst.value if own.peak and own.burst and peak else None
-    return FittedDirection(rate, buffer, measured, full, peak, burst)
+    return FittedDirection(rate, buffer, measured, full, peak, burst, loss=_find_loss(own))
+
+
+def _find_loss(own: DirectionEstimates) -> float:
+    """Give what a direction loses by itself: where its interval excludes zero by enough."""
+    loss = own.random_loss
+    # A bound is of round trips, of which no direction is known.
+    is_known = loss is not None and loss.bound is None and loss.low > 0
+    return loss.value if loss and is_known and loss.low >= KNOWN_LOSS * loss.value else 0.0
 
 
 def _vary(own: FittedDirection, measurement: Measurement, way: Direction) -> FittedDirection:
@@ -330,7 +345,8 @@ def _write_plain(own: FittedDirection, queue: Candidate, start: float) -> dict[s
     if own.peak and own.burst:
         bucket = {"rate": write_rate(own.rate), "burst": f"{max(round(own.burst), 1500)} B"}
         tables = {"rate": write_rate(own.peak), "shaper": bucket}
-    return {**tables, "queue": queue.queue}
+    loss = {"loss": f"{own.loss * 100:.3g} %"} if own.loss else {}
+    return {**tables, **loss, "queue": queue.queue}
 
 
 def _write_cable(line: FittedLine, queues: Mapping[Direction, Candidate]) -> dict[str, Any]:

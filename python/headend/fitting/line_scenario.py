@@ -120,6 +120,9 @@ def _list_comments(
         yield f"The rate {own.value} varies as it was measured, in means over its steps."
     if Flag.RATE_VARIES in estimates.flags and not varying:
         yield "A rate varied in the measurement. It is constant here."
+    for way in Direction:
+        if line.directions[way].loss and line.medium is Medium.CABLE:
+            yield f"A cable line loses nothing by itself here: the loss {way.value} is left out."
     if line.medium is Medium.CABLE:
         yield (
             "A cable line counts Ethernet frames: its rates are 1518/1500 of those of IP packets."

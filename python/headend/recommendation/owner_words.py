@@ -148,9 +148,10 @@ def _describe_verdict(choices: OwnChoices) -> str:
             why = "; the rate is too low for what you do, also while nobody uploads"
         return f"Only a faster tier is enough, {_name_faster(choices, advised)}{why}."
     if choices.is_slow:
+        # A rate that varies is not tried twice as fast.
+        twice = "twice the rate or " if choices.faster else ""
         return (
-            "Nothing that was tried serves everybody well, not even twice the rate or a line"
-            " without uploads."
+            f"Nothing that was tried serves everybody well, not even {twice}a line without uploads."
         )
     return (
         f"Nothing that was tried serves everybody well for sure; {_label(choices, advised)} comes"
