@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from headend.analysis.ranking import Feasibility
 from headend.cli.main import app
 from headend.errors import InputError
-from headend.recommendation import Recommendation, owner_words, recommend
+from headend.recommendation import Recommendation, owner_words, recommend, variations
 from headend.recommendation.candidate import CHOOSABLE, Feature
 from headend.recommendation.owner import Verdict
 from headend.recommendation.owner_words import write_owner_text
@@ -23,7 +23,7 @@ from headend.recommendation.result import load_recommendation
 from headend.recommendation.router import write_commands
 from headend.recommendation.tier import Tier
 from headend.recommendation.variations import list_variations
-from headend.scenario.fit_note import FitNote, Flag, write_fit_note
+from headend.scenario.fit_note import FitNote, Flag, QueueKind, write_fit_note
 
 SHORT = {"duration": "36 s", "warmup": "6 s"}
 
@@ -177,6 +177,11 @@ def test_a_line_is_read_alone_and_says_its_rates_and_generation_itself(tmp_path:
 
 def test_the_owner_is_told_what_each_flag_means() -> None:
     assert set(owner_words.FLAGS) == set(Flag)
+
+
+def test_each_kind_of_queue_of_a_fit_is_known_to_the_variations() -> None:
+    kinds = {QueueKind.DROP_TAIL, *variations._QUEUES}
+    assert kinds == set(variations._KINDS.values()) == set(QueueKind) - {QueueKind.UNKNOWN}
 
 
 def test_a_request_of_a_line_is_the_same_after_json(tmp_path: Path) -> None:
