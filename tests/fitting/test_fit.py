@@ -165,8 +165,11 @@ def test_queues_are_told_apart(queue: Any, kind: QueueKind, congestion: str) -> 
 def test_a_queue_without_a_marked_probe_is_not_called_low_latency() -> None:
     measured = measure("dualpi2")
     plain = tuple(own for own in measured.delays if not own.marking)
-    guess = run_request(ask(replace(measured, delays=plain))).queues[Direction.UP]
+    fitted = run_request(ask(replace(measured, delays=plain)))
+    guess = fitted.queues[Direction.UP]
     assert guess.kind is QueueKind.PIE
+    up = dict_of(fitted.scenario)["link"]["line"]["point_to_point"]["up"]
+    assert up["queue"] == "pie"
     assert QueueKind.LOW_LATENCY not in {
         kind for kind, share in guess.likelihoods.items() if share > 0
     }
