@@ -15,7 +15,7 @@ from headend.errors import InputError
 from headend.recommendation import Recommendation, owner_words, recommend, variations
 from headend.recommendation.candidate import CHOOSABLE, Feature
 from headend.recommendation.owner import Verdict
-from headend.recommendation.owner_words import write_owner_text
+from headend.recommendation.owner_words import flatten, write_owner_text
 from headend.recommendation.page import render_recommendation
 from headend.recommendation.reading import read_request
 from headend.recommendation.request import Request
@@ -393,9 +393,9 @@ def test_the_answer_says_what_is_true_of_each_variation(found: Recommendation) -
     pie = held["my-line if its queue is PIE-like"]
     assert pie.today is Feasibility.HOLDS
     assert not pie.is_same
-    told = " ".join(write_owner_text(choices).certainty)
+    told = " ".join(flatten(write_owner_text(choices).certainty))
     assert "If its queue is PIE-like (10 %), nothing is needed" in told
-    assert "flent 2.1.1, grade B" in told
+    assert "what flent 2.1.1 measured, grade B" in told
     assert "with a buffer of 120 ms" in told
     assert "the delay reached no ceiling" in told
 
@@ -411,7 +411,7 @@ def test_what_is_advised_is_run_with_other_senders_too(found: Recommendation) ->
         "10 bbr3",
     ]
     assert set(found.table["sender"]) == {"cubic", "10 cubic", "bbr3", "10 bbr3"}
-    told = " ".join(write_owner_text(choices).certainty)
+    told = " ".join(flatten(write_owner_text(choices).certainty))
     assert "ith uploads of BBR version 3 with 1 connection" in told
 
 
@@ -420,14 +420,14 @@ def test_the_owner_is_told_what_to_do_to_ask_and_to_leave(found: Recommendation)
     assert choices
     words = write_owner_text(choices)
 
-    assert "Ethernet" in words.myself[0]
-    assert "Put a router before the modem" in words.myself[1]
-    assert any("Upload at another time" in own for own in words.myself)
+    assert "Ethernet" in flatten(words.myself)[0]
+    assert "Put a router before the modem" in flatten(words.myself)[1]
+    assert any("Upload at another time" in own for own in flatten(words.myself))
     letter = "\n".join(words.letter)
     assert "20 Mbit/s upstream" in letter
     assert "180 ms (120 to 260 ms)" in letter
     assert "TLV 24.40" in letter
-    assert any(own.startswith("A faster tier") for own in words.useless)
+    assert any(own.startswith("A faster tier") for own in flatten(words.useless))
 
 
 def test_the_page_and_the_folder_have_the_same_answer(found: Recommendation) -> None:
@@ -473,7 +473,7 @@ def test_a_line_whose_rate_is_the_problem_needs_a_faster_one(tmp_path: Path) -> 
     assert choices.is_slow
     assert choices.verdict in (Verdict.FASTER, Verdict.NOTHING_HOLDS)
     words = write_owner_text(choices)
-    assert any("while nobody uploads" in own for own in words.myself)
+    assert any("while nobody uploads" in own for own in flatten(words.myself))
     assert words.letter == ()
 
 

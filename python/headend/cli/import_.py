@@ -21,7 +21,13 @@ from headend.cli.outputs import (
     print_report,
     takes_outputs,
 )
-from headend.cli.terminal import make_output, show_points, write_line
+from headend.cli.terminal import (
+    make_output,
+    print_point,
+    print_sentence,
+    show_points,
+    write_line,
+)
 from headend.errors import InputError
 
 if TYPE_CHECKING:
@@ -197,8 +203,8 @@ def _print_result(result: LineFit) -> None:
     from headend.cli.tables import draw, fit
     from headend.fitting.line_scenario import FILE
     from headend.fitting.owner import describe_grade, list_next
-    from headend.fitting.page import list_flags, tabulate_agreement
-    from headend.fitting.sentences import describe_guess
+    from headend.fitting.page import UNTOLD, list_flags, tabulate_agreement
+    from headend.fitting.sentences import list_guesses
 
     if not result.complete:
         return
@@ -206,28 +212,33 @@ def _print_result(result: LineFit) -> None:
     found = result.found
     print_answer(result.answer)
     console.print()
-    for way, guess in found.guesses.items():
-        console.print(write_line(describe_guess(way, guess)), soft_wrap=True)
-        for reason in guess.reasons:
-            console.print(write_line((f"  {reason}", "dim")), soft_wrap=True)
+    for title, told in list_guesses(found.guesses):
+        console.print(write_line((title, "bold")))
+        for line in told:
+            print_point(console, line)
     console.print()
     if found.agreements:
         table = tabulate_agreement(found)
         console.print(fit(console, draw(table)))
-        console.print(write_line((table.note, "dim")))
+        print_sentence(console, table.note, "dim")
         console.print()
-    for flag in list_flags(found):
-        console.print(write_line(("Cannot be told", "yellow"), f": {flag}"), soft_wrap=True)
+    if flags := list_flags(found):
+        console.print(write_line((UNTOLD, "bold")))
+        for flag in flags:
+            print_point(console, flag)
+        console.print()
     for note in found.notes:
-        console.print(write_line((note, "dim")), soft_wrap=True)
-    console.print(write_line(describe_grade(found)), soft_wrap=True)
+        print_sentence(console, note, "dim")
+    print_sentence(console, describe_grade(found))
     if result.notes:
         print_first_warnings(result.notes, "the manifest")
     if result.folder:
         file = shlex.quote(str(result.folder / FILE))
+        for what, command in list_next(file, found.medium):
+            print_sentence(console, what)
+            if command:
+                console.print(write_line(f"  {command}"), soft_wrap=True)
         console.print(write_line(f"Scenario: {result.folder / FILE}"), soft_wrap=True)
-        for line in list_next(file, found.medium):
-            console.print(write_line(line.replace("`", "")), soft_wrap=True)
         print_report(result.folder)
 
 

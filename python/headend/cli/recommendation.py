@@ -23,10 +23,11 @@ from headend.cli.terminal import (
     make_messages,
     make_output,
     print_note,
+    print_point,
     print_sentence,
     write_line,
 )
-from headend.recommendation.owner_words import PROVIDER, write_owner_text
+from headend.recommendation.owner_words import PROVIDER, flatten, wrap_letter, write_owner_text
 from headend.recommendation.page import tabulate_settings
 from headend.recommendation.router import (
     join_settings,
@@ -116,12 +117,17 @@ def _print_owner(choices: OwnChoices) -> None:
     for heading, sentences in words.chapters:
         console.print()
         console.print(write_line((heading, "bold")))
-        for sentence in sentences:
-            print_sentence(console, sentence)
+        for told in sentences:
+            if isinstance(told, str):
+                print_sentence(console, told)
+                continue
+            for line in told:
+                print_point(console, line)
         if heading == PROVIDER and words.letter:
             print_sentence(console, "A text to send:")
-            for line in words.letter:
-                print_sentence(console, line)
+            console.print()
+            for line in wrap_letter(words.letter).splitlines():
+                console.print(write_line(line), soft_wrap=True)
 
 
 def _describe_other_senders(request: Request) -> str:
@@ -324,7 +330,7 @@ def _describe_owner(choices: OwnChoices) -> dict[str, Any]:
             for own in choices.varied
             if own.decision.tier.variation
         ],
-        "text": {heading: list(sentences) for heading, sentences in words.chapters},
+        "text": {heading: flatten(sentences) for heading, sentences in words.chapters},
         "letter": list(words.letter),
     }
 

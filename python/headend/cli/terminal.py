@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _LIKE = {
     **dict(zip("✓✗↑↓↕←→–−—×·≤≥Δµμ", "+x^v=<>---x.<>duu", strict=True)),
     "…": "...",
+    "•": "*",
 }
 
 #: Whether answers go to standard error.
@@ -74,6 +75,12 @@ def print_sentence(console: Console, text: str, style: str = "") -> None:
     """Print a sentence; no line ends between a number and its unit, or within a command."""
     for line in wrap_sentence(reveal_line(text), console.width):
         console.print(write_line((line, style)), soft_wrap=True)
+
+
+def print_point(console: Console, text: str) -> None:
+    """Print a point of a list: a dot before it, and its further lines below its first word."""
+    for at, line in enumerate(wrap_sentence(reveal_line(text), console.width - 4)):
+        console.print(write_line(f"{'    ' if at else '  • '}{line}"), soft_wrap=True)
 
 
 def quote_path(path: str | Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headend.fitting.estimates import QueueGuess, QueueKind
+from headend.fitting.estimates import Bound, QueueGuess, QueueKind
 from headend.fitting.finding import Found
 from headend.fitting.fitted_line import Medium
 from headend.fitting.sentences import (
@@ -14,6 +14,7 @@ from headend.fitting.sentences import (
     describe_line,
     list_rows,
 )
+from headend.measurement.by_hand import TOOL
 from headend.measurement.record import Direction
 from headend.text.quantity import format_quantity
 from headend.wording.answer import Answer
@@ -45,6 +46,9 @@ def _describe_queues(found: Found) -> str:
         else:
             sure = "has" if guess.is_sure else "probably has"
             parts.append(f"the {WORDS[way]} {sure} {QUEUES[guess.kind]}")
+    kinds = {guess.kind for guess in found.guesses.values()}
+    if len(found.guesses) > 1 and kinds == {QueueKind.UNKNOWN}:
+        return "Which queue each direction has cannot be told."
     text = " and ".join(parts) or "nothing tells which queues it has"
     return f"{text[0].upper()}{text[1:]}."
 
@@ -66,8 +70,14 @@ def tabulate_line(found: Found) -> Table:
     queues = tuple(_write_queue(found.guesses.get(way)) for way in ways)
     if any(cell.text != _NOTHING for cell in queues):
         rows.append(Row("queue", queues))
-    return make_matrix([WORDS[way] for way in ways], rows, note="With 90 % intervals.")
+    return make_matrix([WORDS[way] for way in ways], rows, note=_NOTE)
 
+
+#: Below the table.
+_NOTE = (
+    "With 90 % intervals. Rates are those of the line: they count the headers of packets, which"
+    " tests leave out."
+)
 
 #: What a person asks first, by the name of the estimate.
 _FIRST = {
@@ -83,8 +93,13 @@ _NOTHING = "–"
 def _write(row: EstimateRow | None) -> Cell:
     if row is None:
         return Cell(_NOTHING)
-    note = describe_interval(row) if row.estimate.bound is None else ""
-    return Cell(f"{describe_bound(row.estimate)}{row.value}", note=note)
+    estimate = row.estimate
+    note = describe_interval(row) if estimate.bound is None else ""
+    if estimate.bound is Bound.AT_MOST and estimate.value == 0:
+        # At most nothing would say too much, as the interval is wider.
+        more = f" (up to {row.write(estimate.high)})" if estimate.high > 0 else ""
+        return Cell(f"{row.value}{more}")
+    return Cell(f"{describe_bound(estimate)}{row.value}", note=note)
 
 
 def _write_queue(guess: QueueGuess | None) -> Cell:
@@ -100,7 +115,7 @@ def tabulate_estimates(found: Found) -> Table:
         Row(
             row.name,
             (
-                Cell(f"{describe_bound(row.estimate)}{row.value}"),
+                Cell(_write(row).text),
                 Cell(describe_interval(row)),
                 Cell(f"{row.estimate.basis}"),
             ),
@@ -111,8 +126,8 @@ def tabulate_estimates(found: Found) -> Table:
     return Table(columns, tuple(rows), note="")
 
 
-def list_next(file: str, medium: str = Medium.PLAIN) -> list[str]:
-    """Say what to do next with the scenario of the line.
+def list_next(file: str, medium: str = Medium.PLAIN) -> list[tuple[str, str]]:
+    """Say what to do next with the scenario of the line: what for, and the command.
 
     Parameters
     ----------
@@ -122,24 +137,33 @@ def list_next(file: str, medium: str = Medium.PLAIN) -> list[str]:
         What the line is written as: with a cell before it, it is not one line any more.
     """
     run = (
-        f"What it does to people now: `headend run {file}` lets one call, play and read pages on it"
-        " beside an upload."
+        "What it does to people now: a call, a game and pages beside an upload.",
+        f"headend run {file}",
     )
     if medium == Medium.WIFI:
         advice = (
             "What would help the line behind the Wi-Fi is known when it is measured over Ethernet;"
-            " `headend recommend` takes a line without a cell, as `--line plain` writes it."
+            " headend recommend takes a line without a cell, as --line plain writes it."
         )
-        return [run, advice]
+        return [run, (advice, "")]
     return [
-        f"What would help: `headend recommend {file}` says what you can do yourself, and what to"
-        " ask your provider for.",
+        (
+            "What would help: what you can do yourself, and what to ask your provider for.",
+            f"headend recommend {file}",
+        ),
         run,
     ]
+
+
+def describe_source(found: Found) -> str:
+    """Say what the line was measured with."""
+    if found.tools == (TOOL,):
+        return "The numbers were typed by hand."
+    return f"Measured with {found.source}."
 
 
 def describe_grade(found: Found) -> str:
     """Say how well the simulated line agrees with the measurement."""
     if not found.grade:
-        return "Nothing that was measured can be laid beside a simulation, so the fit has no grade."
+        return "The fit has no grade: nothing that was measured can be laid beside a simulation."
     return f"Simulated, the line agrees with the measurement by grade {found.grade} (A to D)."

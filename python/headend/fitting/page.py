@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from headend.fitting.fitted_line import Medium
 from headend.fitting.line_scenario import FILE, NAMES
-from headend.fitting.owner import describe_grade, list_next, tabulate_estimates
+from headend.fitting.owner import describe_grade, describe_source, list_next, tabulate_estimates
 from headend.fitting.sentences import (
     LOADS,
-    WORDS,
     advise_flag,
     describe_agreement,
     describe_flag,
-    describe_guess,
+    list_guesses,
 )
 from headend.measurement.record import Load, Trip
 from headend.pages.experiment import write_experiment_page
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
     from headend.fitting.agreement import Agreement, Side
     from headend.fitting.finding import Found
     from headend.fitting.result import LineFit
+
+#: The heading above flags.
+UNTOLD = "What this measurement cannot tell"
 
 
 def render_fit(result: LineFit) -> str:
@@ -45,7 +47,7 @@ def render_fit(result: LineFit) -> str:
             figures,
             sections,
             closing,
-            remarks=[f"Measured with {found.source}. {describe_grade(found)}"],
+            remarks=[f"{describe_source(found)} {describe_grade(found)}"],
             warnings=result.notes,
             failures=[told for _, told in list_failures(result.failures)],
             is_titled=True,
@@ -54,14 +56,17 @@ def render_fit(result: LineFit) -> str:
 
 
 def _list_sections(found: Found) -> Iterator[Section]:
-    yield text(*list_next(FILE, found.medium), title="What next")
-    for way, guess in found.guesses.items():
-        yield text(
-            describe_guess(way, guess), *guess.reasons, title=f"The queue of the {WORDS[way]}"
-        )
+    steps = [
+        own
+        for what, command in list_next(FILE, found.medium)
+        for own in (text(what), *([Section("pre", command)] if command else []))
+    ]
+    yield Section("sections", [text("In the folder of this page:"), *steps], "What next")
+    for title, reasons in list_guesses(found.guesses):
+        yield text(*reasons, title=title)
     yield fold("What was estimated", tabulate_estimates(found))
     if flags := list_flags(found):
-        yield Section("list", flags, "What this measurement cannot tell")
+        yield Section("list", flags, UNTOLD)
     if found.agreements:
         table = tabulate_agreement(found)
         told = text(*filter(None, map(describe_agreement, found.agreements)))
@@ -76,7 +81,7 @@ def _list_sections(found: Found) -> Iterator[Section]:
 def list_flags(found: Found) -> list[str]:
     """Say what cannot be told, why, and how to measure it."""
     return [
-        f"{describe_flag(flag)}: {reason.rstrip('.')}. To know more, {advise_flag(flag)}."
+        f"{describe_flag(flag)}. {reason.rstrip('.')}. To know more, {advise_flag(flag)}."
         for flag, reason in found.estimates.flags.items()
     ]
 

@@ -58,7 +58,7 @@ def _list(
     if found.guess.kind is QueueKind.UNKNOWN:
         yield _explain_unknown(measured, found)
     if "delay.p50" in measured:
-        yield _describe_delay(measured, found, means)
+        yield from _describe_delay(measured, found, means)
     if (loss := measured.get("loss.share")) is not None:
         yield _describe_loss(loss, measured)
     if "in_flow.p50" in measured and "delay.p50" in measured:
@@ -77,7 +77,7 @@ def _list(
 
 def _describe_delay(
     measured: Mapping[str, float], found: Identified, means: Mapping[str, Mapping[str, float]]
-) -> str:
+) -> Iterator[str]:
     known = {
         kind: share
         for kind, share in found.guess.likelihoods.items()
@@ -93,7 +93,9 @@ def _describe_delay(
     text = f"Load adds {_ms(measured['delay.p50'])} in the median"
     if "delay.p99" in measured:
         text += f" and {_ms(measured['delay.p99'])} at the 99th percentile"
-    return f"{text}; simulated, the median is {join_names(simulated)}." if simulated else f"{text}."
+    yield f"{text}."
+    if simulated:
+        yield f"Simulated, the median is {join_names(simulated)}."
 
 
 def _describe_in_flow(probe: float, inside: float) -> str:

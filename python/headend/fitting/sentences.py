@@ -16,6 +16,7 @@ from headend.fitting.estimates import (
 )
 from headend.measurement.record import Direction, Load, Trip
 from headend.text.quantity import Kind, format_quantity
+from headend.text.wording import capitalise
 
 #: What a person does to load a direction.
 WORDS = {Direction.UP: "upload", Direction.DOWN: "download"}
@@ -74,7 +75,7 @@ _FLAGS: Mapping[Flag, tuple[str, str]] = {
     ),
     Flag.FEW_SAMPLES: ("There are few samples", "probe more often, or for longer"),
     Flag.SUMMARY_ONLY: (
-        "The tool keeps no samples, so that the kind of queue stays open",
+        "The kind of queue stays open",
         "measure with a tool that keeps them, such as flent, crusader or irtt",
     ),
     Flag.CLOCK_DRIFT: (
@@ -160,39 +161,66 @@ def advise_flag(flag: Flag) -> str:
 
 
 def describe_line(estimates: LineEstimates) -> str:
-    """Say in one sentence what line it is."""
+    """Say in one line what line it is: its rates, and its delays."""
     parts = []
     for way in (Direction.DOWN, Direction.UP):
         own = estimates.directions.get(way)
         if own is not None and own.rate is not None:
-            parts.append(f"{format_quantity(own.rate.value, 'rate')} {way.value}")
-    line = f"Your line carries {' and '.join(parts)}"
+            rate = format_quantity(own.rate.value, "rate")
+            parts.append(f"{describe_bound(own.rate)}{rate} {way.value}")
+    line = f"Your line carries {' and '.join(parts)}."
     if estimates.base_delay is not None:
-        delay = format_quantity(estimates.base_delay.value * 1e6, "time")
-        line += f"; without load an answer takes {delay}"
+        delay = _write_delay(estimates.base_delay)
+        line += f" Without load an answer takes {describe_bound(estimates.base_delay)}{delay}."
     added = []
     for way in (Direction.DOWN, Direction.UP):
         own = estimates.directions.get(way)
         if own is not None and own.loaded_delay is not None:
-            value = format_quantity(own.loaded_delay.value * 1e6, "time")
+            value = f"{describe_bound(own.loaded_delay)}{_write_delay(own.loaded_delay)}"
+            value = "nothing" if own.loaded_delay.value == 0 else value
             added.append(f"{'an' if way is Direction.UP else 'a'} {WORDS[way]} adds {value}")
     if added:
-        line += f", and {' and '.join(added)}"
-    return f"{line}."
+        line += f" {capitalise(' and '.join(added))}."
+    return line
+
+
+def _write_delay(estimate: Estimate) -> str:
+    return format_quantity(estimate.value * 1e6, "time")
 
 
 def describe_guess(way: Direction, guess: QueueGuess) -> str:
     """Say which queue a direction has, and how sure that is."""
+    told = describe_kind(guess).removeprefix("It is ").replace("It cannot", "it cannot")
+    return f"Queue of the {WORDS[way]}: {told}"
+
+
+def describe_kind(guess: QueueGuess) -> str:
+    """Say what kind of queue it is, and how sure that is."""
     likely = sorted(guess.likelihoods.items(), key=lambda pair: -pair[1])
     shares = ", ".join(
         f"{kind} {format_quantity(share, 'ratio')}" for kind, share in likely if share >= 0.01
     )
-    head = f"Queue of the {WORDS[way]}"
-    if guess.is_sure:
-        return f"{head}: {QUEUES[guess.kind]} ({shares})."
     if guess.kind is QueueKind.UNKNOWN:
-        return f"{head}: it cannot be told ({shares})."
-    return f"{head}: probably {QUEUES[guess.kind]} ({shares})."
+        return f"It cannot be told ({shares})."
+    sure = "is" if guess.is_sure else "is probably"
+    return f"It {sure} {QUEUES[guess.kind]} ({shares})."
+
+
+def list_guesses(guesses: Mapping[Direction, QueueGuess]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """List what is said of queues, with headings; what both directions share is said once."""
+    first, *others = [guess.reasons for guess in guesses.values()] or [()]
+    shared = [own for own in first if others and all(own in other for other in others)]
+    own_told = {
+        way: (describe_kind(guess), *(own for own in guess.reasons if own not in shared))
+        for way, guess in guesses.items()
+    }
+    if len(own_told) > 1 and len(set(own_told.values())) == 1:
+        yield "The queues of both directions", (*next(iter(own_told.values())), *shared)
+        return
+    for way, told in own_told.items():
+        yield f"The queue of the {WORDS[way]}", told
+    if shared:
+        yield "Of both directions", tuple(shared)
 
 
 def describe_agreement(own: Agreement) -> str:

@@ -15,19 +15,25 @@ from headend.analysis.grading import Grade
 from headend.analysis.ranking import Feasibility
 from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.owner import OwnChoices, Varied, Verdict
-from headend.recommendation.router import join_settings, list_sqm_settings
+from headend.recommendation.owner_values import (
+    describe_grades,
+    describe_lacks,
+    grade_term,
+    list_changes,
+    write_term,
+)
+from headend.recommendation.router import list_sqm_settings
 from headend.recommendation.sentences import (
     TRADE_OFF,
     advise,
-    describe_changes,
-    describe_misses,
     name_condition,
     name_term,
+    split_term,
 )
 from headend.recommendation.tier import Tier
 from headend.scenario.fit_note import SURE, Flag, QueueKind
 from headend.text.quantity import choose_unit, format_quantity, parse_quantity
-from headend.text.wording import capitalise, join_names, write_count
+from headend.text.wording import capitalise, join_names, wrap_sentence, write_count
 from headend.wording.answer import Answer
 from headend.wording.table import Cell, Column, Row, Table
 
@@ -64,6 +70,9 @@ _TLVS = {
     Feature.LOW_LATENCY: "TLVs 70 and 71",
 }
 
+#: The columns of a text to send.
+_LETTER = 76
+
 #: What settings are called above a column, by their features.
 _COLUMNS = {
     Feature.TODAY: "today",
@@ -73,6 +82,10 @@ _COLUMNS = {
 }
 
 
+#: A sentence, or a list of them below the sentence before.
+Told = str | tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class OwnerText:
     """What an owner is told.
@@ -80,19 +93,19 @@ class OwnerText:
     Parameters
     ----------
     myself, provider, useless, certainty
-        The sentences below each of the headings.
+        What is told below each of the headings: sentences, and lists of sentences.
     letter
         A text for the provider, line by line; empty where nothing need be asked.
     """
 
-    myself: tuple[str, ...]
-    provider: tuple[str, ...]
-    useless: tuple[str, ...]
-    certainty: tuple[str, ...]
+    myself: tuple[Told, ...]
+    provider: tuple[Told, ...]
+    useless: tuple[Told, ...]
+    certainty: tuple[Told, ...]
     letter: tuple[str, ...] = ()
 
     @property
-    def chapters(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def chapters(self) -> tuple[tuple[str, tuple[Told, ...]], ...]:
         """The headings with their sentences, in order."""
         return (
             (MYSELF, self.myself),
@@ -100,6 +113,11 @@ class OwnerText:
             (USELESS, self.useless),
             (CERTAINTY, self.certainty),
         )
+
+
+def flatten(told: Iterable[Told]) -> list[str]:
+    """Give sentences and those of lists one after the other."""
+    return [line for own in told for line in ((own,) if isinstance(own, str) else own)]
 
 
 def write_owner_text(choices: OwnChoices) -> OwnerText:
@@ -155,7 +173,7 @@ def _describe_verdict(choices: OwnChoices) -> str:
         )
     return (
         f"Nothing that was tried serves everybody well for sure; {_label(choices, advised)} comes"
-        f" nearest: {describe_misses(decision, advised, is_short=True)}."
+        f" nearest: {describe_lacks(decision, advised)}."
     )
 
 
@@ -166,8 +184,8 @@ def _describe_difference(choices: OwnChoices) -> str:
         return _count_other(choices)
     if advised is None:
         return ""
-    changes = describe_changes(choices.decision, advised, choices.today)
-    return f"With {_label(choices, advised)}, {changes}."
+    changes = describe_grades(choices.decision, advised, choices.today)
+    return f"With {_label(choices, advised)}, {changes}." if changes else ""
 
 
 def _count_other(choices: OwnChoices) -> str:
@@ -199,19 +217,20 @@ def _join_or(names: Sequence[str]) -> str:
 
 def _join_values(choices: OwnChoices, setting: int) -> str:
     """List what everybody gets in a setting, without intervals."""
-    terms = choices.decision.terms
+    decision = choices.decision
     found = []
-    for name in choices.decision.watched:
-        if setting in terms[name].estimates:
-            mean = float(f"{terms[name].estimates[setting].mean:.3g}")
-            found.append(f"{name_term(name)} {format_quantity(mean, terms[name].info.kind)}")
+    for name in decision.watched:
+        if setting in decision.terms[name].estimates:
+            is_graded = bool(grade_term(decision, name, setting))
+            whose = split_term(name)[0] if is_graded else name_term(name)
+            found.append(f"{whose} {write_term(decision, name, setting)}")
     return join_names(found)
 
 
 # What the owner can do.
 
 
-def _describe_myself(choices: OwnChoices) -> Iterable[str]:
+def _describe_myself(choices: OwnChoices) -> Iterable[Told]:
     decision, tier = choices.decision, choices.decision.tier
     if tier.fit and Flag.WIFI_SUSPECTED in tier.fit.flags:
         yield (
@@ -224,23 +243,25 @@ def _describe_myself(choices: OwnChoices) -> Iterable[str]:
     if setting and needs_nothing:
         better, _ = decision.list_changes(setting, choices.today)
         if better:
-            changes = describe_changes(decision, setting, choices.today)
-            yield f"A router with {_label(choices, setting)} would still change this: {changes}."
+            yield f"A router with {_label(choices, setting)} would still change this:"
+            yield _list_gain(choices, setting)
     elif setting and choices.has(setting):
         router = decision.find(setting).router
-        yield f"{advise(tier, decision.find(setting))}. {_describe_gain(choices, setting)}"
+        yield f"{advise(tier, decision.find(setting))}. Against today:"
+        yield _list_gain(choices, setting)
         if choices.boldest:
             yield _describe_boldest(choices, choices.boldest)
         if router:
-            settings = join_settings(list_sqm_settings(tier, router))
-            yield f"In OpenWrt's SQM (luci-app-sqm): {settings}."
+            yield "In OpenWrt's SQM (luci-app-sqm):"
+            yield tuple(f"{name}: {value}" for name, value in list_sqm_settings(tier, router))
     elif setting:
-        missed = describe_misses(decision, setting, is_short=True)
+        missed = describe_lacks(decision, setting)
         helps = "helps, but is not enough" if choices.has_gain(setting) else "does not help"
         yield (
             f"A router of your own {helps}: with {_label(choices, setting)}, {missed}."
-            f" {_describe_gain(choices, setting)}"
+            " Against today:"
         )
+        yield _list_gain(choices, setting)
     quiet = choices.quiet
     if quiet is None or needs_nothing:
         return
@@ -250,7 +271,7 @@ def _describe_myself(choices: OwnChoices) -> Iterable[str]:
             f" ({_join_values(choices, quiet)})."
         )
     elif choices.has(quiet, Feasibility.FAILS):
-        missed = describe_misses(decision, quiet, is_short=True)
+        missed = describe_lacks(decision, quiet)
         yield f"To upload at another time is not enough: while nobody uploads, {missed}."
 
 
@@ -263,41 +284,37 @@ def _describe_boldest(choices: OwnChoices, setting: int) -> str:
         found = {one.label: number for number, one in enumerate(own.decision.candidates, start=1)}
         there = found.get(label)
         if there and own.decision.standings[there] is not Feasibility.HOLDS:
-            missed = describe_misses(own.decision, there, is_short=True)
+            missed = describe_lacks(own.decision, there)
             return f"{label}{gained} is not advised: {_name_variation(own)}, {missed}."
     return ""
 
 
-def _describe_gain(choices: OwnChoices, setting: int) -> str:
-    changes = describe_changes(choices.decision, setting, choices.today)
-    return f"Against today, {changes}."
+def _list_gain(choices: OwnChoices, setting: int) -> tuple[str, ...]:
+    return list_changes(choices.decision, setting, choices.today)
 
 
 # What the provider can do.
 
 
-def _describe_provider(choices: OwnChoices) -> Iterable[str]:
+def _describe_provider(choices: OwnChoices) -> Iterable[Told]:
     decision, tier = choices.decision, choices.decision.tier
     if choices.verdict is Verdict.NOTHING_NEEDED:
         yield "Nothing has to be asked."
         return
     for offer in choices.offers:
-        candidate = decision.find(offer)
-        advice = f"{advise(tier, candidate)}{_name_tlv(tier, candidate)}"
-        yield f"{advice}. {_describe_gain(choices, offer)}"
+        yield f"{advise(tier, decision.find(offer))}. Against today:"
+        yield _list_gain(choices, offer)
     setting = choices.asked.setting
     if not choices.offers and setting:
-        missed = describe_misses(decision, setting, is_short=True)
+        missed = describe_lacks(decision, setting)
         yield (
             f"No setting of the provider's serves everybody well; {_label(choices, setting)} comes"
             f" nearest: {missed}."
         )
     helping = [own for own in choices.faster if choices.has(own)]
     for own in helping:
-        yield (
-            f"A faster tier, which costs money: {_name_faster(choices, own)}."
-            f" {_describe_gain(choices, own)}"
-        )
+        yield f"A faster tier, which costs money: {_name_faster(choices, own)}. Against today:"
+        yield _list_gain(choices, own)
 
 
 def _name_faster(choices: OwnChoices, setting: int) -> str:
@@ -343,6 +360,11 @@ def write_letter(choices: OwnChoices) -> list[str]:
     return lines
 
 
+def wrap_letter(lines: Sequence[str]) -> str:
+    """Wrap a text to send: its paragraphs with an empty line between them."""
+    return "\n\n".join("\n".join(wrap_sentence(own, _LETTER)) for own in lines)
+
+
 def _ask(choices: OwnChoices, setting: int) -> str:
     """Write what is asked, and what it would give."""
     decision, tier = choices.decision, choices.decision.tier
@@ -377,7 +399,12 @@ def _write_source(tier: Tier) -> str:
     if ends and ends[0] < ends[2]:
         low, high = (format_quantity(float(f"{own:.3g}"), "rate") for own in (ends[0], ends[2]))
         between = f"; upstream {low} to {high}"
-    return f" (measured: {tier.fit.source}{between})"
+    return f" (measured with {name_source_of(tier.fit.source)}{between})"
+
+
+def name_source_of(source: str) -> str:
+    """Name what a line was measured with: numbers that were typed are those of a web test."""
+    return "a web test" if source == "by hand" else source
 
 
 def _write_measured(tier: Tier) -> str:
@@ -413,7 +440,7 @@ def _describe_useless(choices: OwnChoices) -> Iterable[str]:
         name = _label(choices, setting)
         if candidate.feature is Feature.FASTER:
             name = f"a faster tier ({_name_faster(choices, setting)})"
-        missed = describe_misses(decision, setting, is_short=True)
+        missed = describe_lacks(decision, setting)
         does = "helps, but is not enough" if choices.has_gain(setting) else "does not help"
         yield f"{capitalise(name)} {does}: {missed}.{_describe_more(choices, setting)}"
     if not settings:
@@ -432,7 +459,7 @@ def _describe_more(choices: OwnChoices, setting: int) -> str:
 # How sure it is.
 
 
-def _describe_certainty(choices: OwnChoices) -> Iterable[str]:
+def _describe_certainty(choices: OwnChoices) -> Iterable[Told]:
     decision, tier = choices.decision, choices.decision.tier
     seeds = write_count(decision.seeds, "seed")
     advised = choices.advised
@@ -457,7 +484,7 @@ def _describe_fit(tier: Tier) -> str:
             " these rates and this queue."
         )
     grade = f", grade {tier.fit.grade} (A to D)" if tier.fit.grade else ", without a grade"
-    text = f"The line is fitted to: {tier.fit.source}{grade}."
+    text = f"The line is fitted to what {name_source_of(tier.fit.source)} measured{grade}."
     likelihoods = sorted(tier.fit.queues.get("up", {}).items(), key=lambda own: -own[1])
     likely = [f"{kind} {share:.0%}".replace("%", " %") for kind, share in likelihoods if share > 0]
     if not likely:
@@ -469,7 +496,7 @@ def _describe_fit(tier: Tier) -> str:
     return f"{told} Its kind is not sure: what is true of each likely kind is said below."
 
 
-def _describe_variations(choices: OwnChoices) -> Iterable[str]:
+def _describe_variations(choices: OwnChoices) -> Iterable[Told]:
     """Say with which variations the answer is the same, and what it is with each other one."""
     same = [own for own in choices.varied if own.is_same]
     if same:
@@ -477,7 +504,8 @@ def _describe_variations(choices: OwnChoices) -> Iterable[str]:
         tried = join_names([_label(choices, own) for own in advised if own and choices.has(own)])
         verb = "hold" if " and " in tried else "holds"
         what = f" ({tried} {verb})" if tried and not choices.has(choices.today) else ""
-        yield f"The answer is the same{what} {join_names(list(map(_name_variation, same)))}."
+        yield f"The answer is the same{what}:"
+        yield tuple(map(_name_variation, same))
     for own in choices.varied:
         if not own.is_same:
             yield f"{capitalise(_name_variation(own))}, {_describe_other(choices, own)}."
@@ -500,7 +528,7 @@ def _describe_other(choices: OwnChoices, varied: Varied) -> str:
     if choices.has(choices.today):
         if varied.today is not Feasibility.HOLDS:
             today = varied.decision.today or 1
-            missed = describe_misses(varied.decision, today, is_short=True)
+            missed = describe_lacks(varied.decision, today)
             return f"the line needs help: {missed}"
     elif varied.today is Feasibility.HOLDS:
         return "nothing is needed: everybody is served well as the line is"
@@ -516,7 +544,7 @@ def _describe_other(choices: OwnChoices, varied: Varied) -> str:
     for own in failing:
         label = choices.decision.find(own).label
         setting = labels.get(label)
-        missed = describe_misses(varied.decision, setting, is_short=True) if setting else ""
+        missed = describe_lacks(varied.decision, setting) if setting else ""
         parts.append(f"{label} is not enough{f': {missed}' if missed else ''}")
     return join_names(parts)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from headend.recommendation.owner_words import (
     PROVIDER,
     tabulate_choices,
     transpose,
+    wrap_letter,
     write_owner_text,
 )
 from headend.recommendation.people import name_application
@@ -34,7 +35,7 @@ from headend.recommendation.writing import list_tlvs
 from headend.sweeps.naming import write_operators
 from headend.sweeps.page import list_failures
 from headend.text.quantity import choose_unit, format_quantity
-from headend.text.wording import join_names, wrap_sentence
+from headend.text.wording import join_names
 from headend.wording.table import Cell, Column, Row, Table, make_table
 
 if TYPE_CHECKING:
@@ -51,9 +52,6 @@ MOST_OPEN = 1
 
 #: Stands in place of the TLVs of a tier for which nothing is recommended.
 NO_TLVS = "No setting meets all conditions, so none is recommended and there are no TLVs to write."
-
-#: The columns of a text to send.
-_LETTER = 76
 
 #: Marks of packets that have a name.
 _DSCPS = {0: "0", 45: "45 (NQB)", 46: "46 (EF)"}
@@ -108,12 +106,14 @@ def _section_owner(choices: OwnChoices) -> list[Section]:
     """Make the chapters that tell an owner what to do, to ask and to leave, and how sure it is."""
     words, found = write_owner_text(choices), []
     for heading, sentences in words.chapters:
-        parts = [text(*sentences)]
+        parts = [
+            text(own) if isinstance(own, str) else Section("list", list(own)) for own in sentences
+        ]
         if heading == MYSELF and (router := _find_advised_router(choices)):
             parts += _section_router(choices.decision.tier, router, is_open=False)
         if heading == PROVIDER and words.letter:
             parts.append(
-                fold("A text to send", Section("pre", _wrap_letter(words.letter)), is_open=True)
+                fold("A text to send", Section("pre", wrap_letter(words.letter)), is_open=True)
             )
         if heading == CERTAINTY:
             table = transpose(tabulate_choices(choices, choices.list_compared()))
@@ -121,10 +121,6 @@ def _section_owner(choices: OwnChoices) -> list[Section]:
             parts = [fold(title, table, is_open=True), *parts]
         found.append(Section("sections", parts, heading, style="chapter"))
     return found
-
-
-def _wrap_letter(lines: Sequence[str]) -> str:
-    return "\n\n".join("\n".join(wrap_sentence(own, _LETTER)) for own in lines)
 
 
 def _find_advised_router(choices: OwnChoices) -> Router | None:

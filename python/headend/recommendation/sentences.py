@@ -74,6 +74,21 @@ def name_term(text: str) -> str:
     return f"{subject} {words}{f' ({statistic})' if statistic else ''}"
 
 
+def split_term(text: str) -> tuple[str, str, str]:
+    """Split a quantity into whose it is, its metric, and its statistic; what is missing is empty.
+
+    Examples
+    --------
+    >>> split_term("call.mos.p5"), split_term("upload.goodput"), split_term("other")
+    (('call', 'mos', 'p5'), ('upload', 'goodput', ''), ('other', '', ''))
+    """
+    match = None if "/" in text else _TERM.fullmatch(text)
+    if match is None:
+        return text, "", ""
+    subject, metric, statistic = match.groups()
+    return subject, metric, statistic or ""
+
+
 def name_condition(condition: Condition) -> str:
     """Write a condition in words, with its bound as it was written.
 
@@ -83,10 +98,11 @@ def name_condition(condition: Condition) -> str:
     >>> name_condition(read_preferences(["call.mos.p5 >= 4.0"], {}).constraints[0])
     'call MOS (5th percentile) ≥ 4.0'
     """
-    return f"{name_term(condition.term.text)} {_write_bound(condition)}"
+    return f"{name_term(condition.term.text)} {name_bound(condition)}"
 
 
-def _write_bound(condition: Condition) -> str:
+def name_bound(condition: Condition) -> str:
+    """Write the bound of a condition as it was written, such as ``≥ 4.0``."""
     bound = condition.text.rpartition(condition.operator)[2].strip()
     return write_operators(f"{condition.operator} {bound}")
 
@@ -300,7 +316,7 @@ def describe_misses(decision: Decision, setting: int, *, is_short: bool = False)
             by = f"; it misses that by {size}"
         value = _write_value(decision, term.text, setting)
         value += name_source(decision, term.text, setting)
-        texts.append(f"{value}, not {_write_bound(condition)}{by}")
+        texts.append(f"{value}, not {name_bound(condition)}{by}")
     return join_names(texts)
 
 
