@@ -41,7 +41,7 @@ def test_it_prints_the_line_and_what_to_do_next() -> None:
     assert answer.exit_code == 0
     assert "Your line carries" in answer.stdout
     assert "The queue of the upload" in answer.stdout
-    assert "Cannot be told: The tool keeps no samples" in answer.stdout
+    assert "The kind of queue stays open. The tool gives" in answer.stdout
     assert "headend recommend mine/my-line.toml" in answer.stdout
     assert not Path("mine/report.html").exists()
 

@@ -29,6 +29,15 @@ MEDIA = ("ethernet", "wifi")
 #: The unit of a number without one, by kind.
 _UNSTATED: dict[Kind, str] = {"rate": "Mbit/s", "time": "ms", "ratio": "%"}
 
+#: Units as web tests write them, and as they are written here.
+_OTHER_UNITS = {
+    "gbps": "Gbit/s",
+    "mbps": "Mbit/s",
+    "kbps": "kbit/s",
+    "msec": "ms",
+    "sec": "s",
+}
+
 #: One of a unit of the record, in the base unit of its kind: rates are in bit/s and delays in ms.
 _RECORDED: dict[Kind, float] = {"rate": 1, "time": UNITS["time"]["ms"], "ratio": 1}
 
@@ -151,7 +160,7 @@ def _read_value(written: object, field: _Field, name: str) -> float:
         text = written if isinstance(written, str) else repr(written)
         value = parse_quantity(f"{text} {unit}" if _is_bare(text) else text, kind).value
     except ValueError as error:
-        raise InputError(f"{name}: {error}") from error
+        raise InputError(f"{name}: {error}{_suggest(written, kind)}") from error
     if value < 0 or (value == 0 and not field.may_be_zero):
         least = "0 or more" if field.may_be_zero else "more than 0"
         raise InputError(f"{name}: expected {least}, found {text.strip()}")
@@ -160,6 +169,20 @@ def _read_value(written: object, field: _Field, name: str) -> float:
         bare = f" (a number without a unit is in {unit})" if _is_bare(text) else ""
         raise InputError(f"{name}: expected at most {most}, found {found}{bare}")
     return value / _RECORDED[kind]
+
+
+def _suggest(written: object, kind: Kind) -> str:
+    """Ask for what is meant by a comma, or by a unit as web tests write it; else nothing."""
+    text = str(written).strip().replace(",", ".")
+    for other, unit in _OTHER_UNITS.items():
+        if text.lower().endswith(other):
+            text = f"{text[: -len(other)].strip()} {unit}"
+            break
+    try:
+        parse_quantity(f"{text} {_UNSTATED[kind]}" if _is_bare(text) else text, kind)
+    except ValueError:
+        return ""
+    return f'; did you mean "{text}"?'
 
 
 def _is_bare(text: str) -> bool:

@@ -137,7 +137,10 @@ def write_owner_text(choices: OwnChoices) -> OwnerText:
 def answer_owner(choices: OwnChoices) -> Answer:
     """Answer what would help the line."""
     tier = choices.decision.tier
-    sentences = [_describe_verdict(choices), _describe_difference(choices)]
+    verdict = _describe_verdict(choices)
+    if _is_supposed(tier):
+        verdict += " This rests on a supposed buffer: no delay was measured during an upload."
+    sentences = [verdict, _describe_difference(choices)]
     table = tabulate_choices(choices, choices.list_brief())
     question = f"What would help the line {tier.name}?"
     return Answer(question, tuple(filter(None, sentences)), table, TRADE_OFF)
@@ -227,6 +230,11 @@ def _join_values(choices: OwnChoices, setting: int) -> str:
     return join_names(found)
 
 
+def _is_supposed(tier: Tier) -> bool:
+    """Say whether nothing was measured of the queue upstream."""
+    return tier.fit is not None and not {"up.buffer", "up.loaded_delay"} & set(tier.fit.values)
+
+
 # What the owner can do.
 
 
@@ -236,6 +244,11 @@ def _describe_myself(choices: OwnChoices) -> Iterable[Told]:
         yield (
             "Measure again over an Ethernet cable before anything else: in what was measured"
             f" {FLAGS[Flag.WIFI_SUSPECTED]}, and no setting of the line was tried against Wi-Fi."
+        )
+    if _is_supposed(tier):
+        yield (
+            "Measure the delay during an upload before anything else: it was not measured, so the"
+            " buffer upstream is supposed, and so is all that follows."
         )
     setting, needs_nothing = choices.mine.setting, choices.verdict is Verdict.NOTHING_NEEDED
     if needs_nothing:
