@@ -203,7 +203,8 @@ def describe_kind(guess: QueueGuess) -> str:
     if guess.kind is QueueKind.UNKNOWN:
         return f"It cannot be told ({shares})."
     sure = "is" if guess.is_sure else "is probably"
-    return f"It {sure} {QUEUES[guess.kind]} ({shares})."
+    name = QUEUES[guess.kind].partition(" (")[0]  # its short name stands among the shares
+    return f"It {sure} {name} ({shares})."
 
 
 def list_guesses(guesses: Mapping[Direction, QueueGuess]) -> Iterator[tuple[str, tuple[str, ...]]]:

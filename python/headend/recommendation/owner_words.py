@@ -578,6 +578,9 @@ def tabulate_choices(choices: OwnChoices, settings: Sequence[int]) -> Table:
     for name in decision.watched:
         term = decision.terms[name]
         unit = choose_unit((own.mean for own in term.estimates.values()), term.info.kind)
+        # The unit of rates is too long to stand in each cell of a narrow page.
+        is_rate = term.info.kind == "rate"
+        written = "" if is_rate else unit.name
         conditions = [own for own in decision.criteria.constraints if own.term.text == name]
         cells: list[Cell | None] = []
         for setting in settings:
@@ -589,13 +592,14 @@ def tabulate_choices(choices: OwnChoices, settings: Sequence[int]) -> Table:
             worst = max(grades, key=list(Feasibility).index, default=None)
             cells.append(
                 Cell(
-                    f"{format_cell(estimate, term.info.kind, unit)} {unit.name}".rstrip(),
+                    f"{format_cell(estimate, term.info.kind, unit)} {written}".rstrip(),
                     worst.grade if worst else Grade.NONE,
                     note=_write_difference(choices, name, setting),
                     is_chosen=setting == choices.advised,
                 )
             )
-        rows.append(Row(name_term(name), tuple(cells)))
+        heading = f"{name_term(name)} ({unit.name})" if is_rate else name_term(name)
+        rows.append(Row(heading, tuple(cells)))
     note = (
         "Means over the seeds with their 95 % intervals; Δ is the difference from today with its"
         " own, over the same seeds."

@@ -110,7 +110,8 @@ def _section_owner(choices: OwnChoices) -> list[Section]:
             text(own) if isinstance(own, str) else Section("list", list(own)) for own in sentences
         ]
         if heading == MYSELF and (router := _find_advised_router(choices)):
-            parts += _section_router(choices.decision.tier, router, is_open=False)
+            # The fields of SQM stand in the text above.
+            parts += _section_router(choices.decision.tier, router, is_open=False)[:-1]
         if heading == PROVIDER and words.letter:
             parts.append(
                 fold("A text to send", Section("pre", wrap_letter(words.letter)), is_open=True)
