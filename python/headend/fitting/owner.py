@@ -49,8 +49,19 @@ def _describe_queues(found: Found) -> str:
     kinds = {guess.kind for guess in found.guesses.values()}
     if len(found.guesses) > 1 and kinds == {QueueKind.UNKNOWN}:
         return "Which queue each direction has cannot be told."
+    alike = _list_alike(found)
+    if len(alike) > 1 and len(set(alike)) == 1:
+        return f"Both directions {alike[0]}."
     text = " and ".join(parts) or "nothing tells which queues it has"
     return f"{text[0].upper()}{text[1:]}."
+
+
+def _list_alike(found: Found) -> list[str]:
+    """List what each direction has, without its name."""
+    return [
+        f"{'have' if guess.is_sure else 'probably have'} {QUEUES[guess.kind]}"
+        for guess in found.guesses.values()
+    ]
 
 
 def tabulate_line(found: Found) -> Table:
