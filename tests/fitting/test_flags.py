@@ -21,6 +21,7 @@ from fitting.lines import (
 )
 from headend.fitting.estimates import Bound, Flag
 from headend.fitting.estimating import estimate_line
+from headend.fitting.flags import is_paced
 from headend.measurement.record import (
     Direction,
     Load,
@@ -28,7 +29,9 @@ from headend.measurement.record import (
     Phase,
     Probe,
     Quantity,
+    RateSeries,
     Retransmissions,
+    Senders,
     Statistic,
     Summary,
     Trip,
@@ -232,3 +235,12 @@ def test_clocks_that_drift_are_flagged() -> None:
 def test_every_flag_is_tested_here() -> None:
     text = Path(__file__).read_text(encoding="utf-8")
     assert [flag for flag in Flag if f"Flag.{flag.name}" not in text] == []
+
+
+def test_senders_that_reach_the_rate_they_were_told_limit_it() -> None:
+    series = RateSeries(Direction.UP, range(20), range(1, 21), [19.9e6] * 20)
+    told = Measurement(("iperf3",), rates=(series,), senders=Senders(up=1, pace=20e6))
+    assert is_paced(told, Direction.UP)
+    slower = replace(told, senders=Senders(up=1, pace=40e6))
+    assert not is_paced(slower, Direction.UP)
+    assert not is_paced(replace(told, senders=Senders(up=1)), Direction.UP)

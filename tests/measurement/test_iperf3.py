@@ -108,6 +108,11 @@ def test_connections_are_added() -> None:
     assert [one.flow for one in measured.rates if one.flow] == ["up 1", "up 2"]
 
 
+def test_the_rate_that_senders_are_told_is_of_all_of_them_together() -> None:
+    measured = read_measurement([SAMPLES / "iperf3-down.json"])
+    assert measured.senders.pace == 100e6
+
+
 def test_round_trips_of_the_sending_tcp_are_delays_in_the_flow() -> None:
     measured = read(make_run([make_stream(5, 0, rtt=80_500)], [make_stream(5, 1, rtt=91_000)]))
     [delays] = measured.delays

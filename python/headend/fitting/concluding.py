@@ -15,6 +15,7 @@ from headend.fitting.estimates import QueueGuess, QueueKind
 from headend.fitting.features import SETTLING, Samples
 from headend.fitting.finding import Curve, Found
 from headend.fitting.fitted_line import Medium, find_wide_area
+from headend.fitting.flags import is_paced
 from headend.fitting.identifying import LONG, Identified, Simulated, identify
 from headend.fitting.intervals import find_quantile
 from headend.fitting.line_scenario import write_line_scenario
@@ -121,7 +122,9 @@ _NOTHING = ("No delay was measured while this direction was loaded.",)
 
 
 def _was_full(request: Request, way: Direction) -> bool:
-    """Whether connections sent packets again: then the load did fill the line."""
+    """Whether connections sent packets again: then they filled the line, unless they were paced."""
+    if is_paced(request.measurement, way):
+        return False
     again = (own.share for own in request.measurement.retransmissions if own.direction is way)
     return max(again, default=0.0) > 0
 

@@ -47,6 +47,9 @@ SMOOTHED = 3
 #: The share of lost probes or of data sent again from which something dropped packets.
 DROPS = 1e-4
 
+#: Senders that reach so much of the rate they were told to send at were not held up by the line.
+PACED = 0.95
+
 #: A connection that fills the line by itself waits in its queue: its round trips are longer by this
 #: share of the base delay, or by this many ms.
 INFLATED, INFLATED_MS = 0.5, 5.0
@@ -213,6 +216,8 @@ def find_sender_limit(
         return None
     rate = seen.rates.rate.value
     name = f"{direction.capitalize()}stream"
+    if is_paced(measurement, direction):
+        return f"{name}: the senders were told to send {rate / 1e6:.3g} Mbit/s, and did."
     if is_rising(seen.rates.seconds) and not seen.rates.queued:
         return (
             f"{name}: the senders reached {rate / 1e6:.3g} Mbit/s and were still growing as the "
@@ -241,6 +246,15 @@ def find_sender_limit(
         f"{name}: {rate / 1e6:.3g} Mbit/s made no queue (the 90th "
         f"percentile of what load adds is {high:.1f} ms) and nothing was lost: the senders or the "
         "far end may set this rate, or a queue for each flow hides theirs from the probes."
+    )
+
+
+def is_paced(measurement: Measurement, direction: Direction) -> bool:
+    """Say whether senders of a direction sent at the rate they were told to, not at the line's."""
+    pace = measurement.senders.pace
+    sums = [one for one in measurement.rates if one.direction is direction and not one.flow]
+    return pace is not None and any(
+        statistics.median(one.rates) >= PACED * pace for one in sums if one.rates
     )
 
 

@@ -44,6 +44,9 @@ _CONGESTION = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
 #: iperf3's clock of a run's begin counts whole seconds, unless it is of version 3.18 or later.
 _HALF_A_SECOND = 0.5
 
+#: Connections that one run of iperf3 has at most.
+_MOST_STREAMS = 128
+
 #: More characters of iperf3's own error are not quoted.
 _MOST_QUOTED = 120
 
@@ -182,10 +185,18 @@ def _read_run(run: JsonObject) -> Measurement:
             sum(flow.direction is Direction.UP for flow in flows),
             sum(flow.direction is Direction.DOWN for flow in flows),
             "" if is_udp else _find_congestion(end),
+            _find_pace(start),
         ),
         notes=tuple(_write_notes(start, flows, is_udp, lossy, failure)),
         dropped=tuple(f"start.{key}" for key in _PRIVATE if key in start),
     )
+
+
+def _find_pace(start: JsonObject) -> float | None:
+    """Give the rate of option ``-b``, which is of each connection; None where there is none."""
+    test = start.find_object("test_start")
+    rate = test.find_number("target_bitrate", "a rate in bit/s", 0, FASTEST_BIT_S) or 0.0
+    return rate * (test.find_number("num_streams", "a count", 0, _MOST_STREAMS) or 1.0) or None
 
 
 def _read_flows(run: JsonObject, start: JsonObject) -> dict[float, _Flow]:

@@ -236,8 +236,16 @@ def _reconcile(
                 f"Rates {direction.value} of the files are {shown} Mbit/s: are they of one line?"
             )
     marks = [one.marks for one in measurements if one.marks is not None]
+    loads = [one for one in measurements if one.rates]
+    paces = [one.senders.pace for one in loads if one.senders.pace is not None]
     return (
-        Senders(counts[Direction.UP], counts[Direction.DOWN], ", ".join(congestion)),
+        Senders(
+            counts[Direction.UP],
+            counts[Direction.DOWN],
+            ", ".join(congestion),
+            # Files of several tests: the fastest of them is what the line was offered.
+            max(paces) if paces and len(paces) == len(loads) else None,
+        ),
         sum(marks) if marks else None,
         media[0] if len(media) == 1 else "",
         notes,

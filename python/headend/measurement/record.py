@@ -189,11 +189,15 @@ class Senders:
         Connections of each direction; None where the tool does not say.
     congestion
         The name of their congestion control as the tool writes it; empty where it does not say.
+    pace
+        The rate of payload at which those of a direction were told to send together, bit/s; None
+        where they send as fast as they can.
     """
 
     up: int | None = None
     down: int | None = None
     congestion: str = ""
+    pace: float | None = None
 
 
 @dataclass(frozen=True)
