@@ -87,7 +87,7 @@ def conclude(request: Request, trials: Sequence[Trial], features: Features) -> F
             jitter,
             has_samples=observation.median is None,
             was_full=_was_full(request, way),
-            is_long=planned.seconds - SETTLING >= LONG,
+            is_long=planned.is_timed and planned.seconds - SETTLING >= LONG,
         )
         reasons = list_reasons(measured, simulated, near)
         guesses[way] = replace(near.guess, reasons=reasons)

@@ -170,7 +170,8 @@ def identify(
         Whether connections lost packets, so that the load did fill the line; it did too where they
         waited. A line that senders do not fill looks to a probe as one with a queue for each flow.
     is_long
-        Whether the load lasted long enough for control laws to show how they control.
+        Whether the load lasted long enough, and samples have times, for control laws to show how
+        they control.
 
     Returns
     -------

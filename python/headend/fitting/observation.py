@@ -39,7 +39,7 @@ SUPPOSED_INTERVAL = 0.1
 LEAST_SECONDS = 5.0
 
 #: Which probes are best: those apart from the load, of which nothing else than the line is seen.
-_PREFERRED = (Probe.UDP, Probe.ICMP, Probe.UNKNOWN, Probe.REQUEST)
+_PREFERRED = (Probe.UDP, Probe.ICMP, Probe.REQUEST, Probe.UNKNOWN)
 
 #: Probes whose medians are no farther apart wait in the same queue: a share, and ms.
 ALIKE, ALIKE_MS = 0.1, 1.0

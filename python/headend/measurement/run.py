@@ -18,6 +18,7 @@ from headend.measurement.record import (
     Measurement,
     Probe,
     RateSeries,
+    Retransmissions,
     Senders,
     Trip,
 )
@@ -64,6 +65,7 @@ def record_run(run: Record) -> Measurement:
         phases=find_phases(find_busy(rates), 0.0, run.manifest["simulated_ns"] / _NS),
         rates=(*_add_up(rates), *rates),
         delays=(*_list_delays(run, flows), *_list_in_flow(run, rates)),
+        retransmissions=tuple(_list_retransmissions(run)),
         senders=Senders(counts[Direction.UP], counts[Direction.DOWN], _name_congestion(carrying)),
         marks=int(run.flows["marked"].sum()),
     )
@@ -92,6 +94,15 @@ def _list_rates(run: Record) -> Iterator[RateSeries]:
             full["goodput_bps"].to_list(),
             flow=flow,
         )
+
+
+def _list_retransmissions(run: Record) -> Iterator[Retransmissions]:
+    """Give what each transfer sent again, as a share of its segments."""
+    transfers = run.flows.filter(transport="tcp", carries="data")
+    columns = ("flow", "direction", "retransmitted", "packets_sent")
+    for flow, direction, again, sent in transfers.select(columns).iter_rows():
+        if sent:
+            yield Retransmissions(Direction(direction), min(1.0, again / sent), flow)
 
 
 def _add_up(rates: Sequence[RateSeries]) -> Iterator[RateSeries]:

@@ -43,6 +43,9 @@ RAMP = 0.25
 #: crusader's file: magic, version, and its settings.
 _MAGIC, _VERSION = 0x5372AB82AE7C59CB, 2
 
+#: Payload of a segment, bytes: 1500 less the headers of IPv4 and TCP, as simulated senders have it.
+_SEGMENT = 1460
+
 _WORDS = {Direction.DOWN: "download", Direction.UP: "upload"}
 
 
@@ -355,6 +358,7 @@ def _make_iperf3(
             "version": "iperf 3.12",
             "system_info": "Linux",
             "timestamp": {"time": "", "timesecs": math.floor((measurement.started or 0.0) + start)},
+            "tcp_mss_default": _SEGMENT,
             "test_start": {
                 "protocol": "TCP",
                 "num_streams": len(flows),
@@ -367,13 +371,28 @@ def _make_iperf3(
         },
         "intervals": intervals,
         "end": {
-            "streams": [],
+            "streams": [
+                {"sender": _count_again(measurement, one.flow, direction, sum(own) / 8)}
+                for one, own in zip(flows, bits, strict=True)
+            ],
             "sum_sent": {**whole, "sender": not is_reverse},
             "sum_received": {**whole, "sender": not is_reverse},
             "sender_tcp_congestion": control,
             "receiver_tcp_congestion": control,
         },
     }
+
+
+def _count_again(
+    measurement: Measurement, flow: str, direction: Direction, size: float
+) -> dict[str, int]:
+    """Give the bytes of a connection, and how many of its segments were sent again."""
+    again = next(
+        one.share
+        for one in measurement.retransmissions
+        if one.flow == flow and one.direction is direction
+    )
+    return {"bytes": round(size), "retransmits": round(again * size / _SEGMENT)}
 
 
 def _bin(series: RateSeries, start: float, step: float, count: int) -> list[float]:
