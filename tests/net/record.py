@@ -93,6 +93,8 @@ tiers             recommend tiers.toml --senders cubic --set duration=25s \
                   --traffic 'call, 2 uploads, page'
 tiers-again       recommend tiers --expect 'call.mos.p5 >= 4.2' \
                   --prefer 'least page.page_load_time.p50'
+by-hand           import --down 300 --up 20 --idle 12 --loaded-up 180 --seeds 2
+my-line           recommend by-hand/my-line.toml --seeds 1
 study             study run cable-plant/request-grant --quick
 study-2           study run buffer-control/sawtooth --quick
 study-show        study show buffer-control/ping-latency
@@ -136,7 +138,7 @@ wrong-vary        compare upload-and-call --vary queue=drop_tial,codel
 LONG = 60
 
 #: What runs, and takes a results folder.
-RUNS = {"run", "compare", "sweep", "recommend", "replay"}
+RUNS = {"run", "compare", "sweep", "recommend", "replay", "import"}
 
 _VOLATILE = (
     (re.compile(r"\b\d[\d.,]*\s?(µs|ms|s|min|h),\s[\d.,]+\s×\sreal\stime"), "TIME"),
