@@ -3,7 +3,9 @@
 The likelihood of a queue falls with the distance of what its simulations show from what was
 measured, in units of a scale for each feature. The scale has two parts. One is how far two seeds
 of the same queue are apart. The other is a floor for what no simulation of the line has right:
-`FLOORS` says where each comes from. They were set before any line was identified.
+`FLOORS` says where each comes from. The floor of the start, `FITTED_COST` and `OVERLAP` were set on
+drawn lines (seed 1 of the study measured-lines/round-trip, which itself uses another seed), all
+other numbers before any line was identified.
 """
 
 from __future__ import annotations
