@@ -63,6 +63,7 @@ CONTENTS: dict[str, list[str]] = {
         "docs/explanation/request-and-grant",
         "docs/explanation/what-to-believe",
         "docs/explanation/real-time",
+        "docs/explanation/what-a-fit-can-know",
         "docs/glossary",
     ],
     "Reference": [
