@@ -24,7 +24,7 @@ from headend.design.reading import read_factor, refuse_unknown
 from headend.design.seeds import choose_seeds
 from headend.figures import Figure
 from headend.pages.experiment import write_experiment
-from headend.pages.notebook import Presented
+from headend.pages.notebook import Drawn
 from headend.pages.page import render_page
 from headend.pages.section import Page, Section
 from headend.results.experiment import Experiment, check_fit, open_experiment, read_experiment
@@ -41,7 +41,7 @@ KEYS = {"scenario", "vary", "values", "measure", "keep", "seeds"}
 
 
 @dataclass(frozen=True)
-class Ladder(Experiment, Presented):
+class Ladder(Experiment, Drawn):
     """The results of the toy."""
 
     kind = "ladder"
@@ -84,8 +84,8 @@ class Ladder(Experiment, Presented):
         )
         return Answer(f"Which is the least that keeps {self.keep}?", (sentence,), None, "")
 
-    def present(self) -> tuple[Answer, list[Figure]]:
-        return self.answer, []
+    def draw_figures(self) -> list[Figure]:
+        return []
 
 
 def describe_ladder(result: Ladder) -> Page:

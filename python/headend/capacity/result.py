@@ -15,7 +15,7 @@ from headend.capacity.sentences import answer_capacity
 from headend.design.design import Design, make_settings
 from headend.design.factor import Factor
 from headend.errors import InputError
-from headend.pages.notebook import Presented
+from headend.pages.notebook import Drawn
 from headend.results.experiment import Experiment, check_fit, open_named, read_experiment
 from headend.results.folder import MANIFEST
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Capacity(Experiment, Presented):
+class Capacity(Experiment, Drawn):
     """How many homes suit: ``crossing`` by the mean, ``sure`` over the whole interval.
 
     Parameters
@@ -116,11 +116,6 @@ class Capacity(Experiment, Presented):
         from headend.capacity.figure import draw_capacity
 
         return draw_capacity(self.findings)
-
-    def present(self) -> tuple[Answer, list[Figure]]:
-        """Give the answer and all figures of its page."""
-        figures = self.draw_figures()
-        return self.answer.settle_why([figure.name for figure in figures]), figures
 
     @property
     def worst(self) -> Street | None:

@@ -16,7 +16,7 @@ from headend.evaluation.findings import Findings
 from headend.evaluation.request import FACTORS, Request
 from headend.evaluation.sentences import answer_evaluation
 from headend.evaluation.tables import tabulate_verdicts
-from headend.pages.notebook import Presented
+from headend.pages.notebook import Drawn
 from headend.results.experiment import (
     TABLES,
     Experiment,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation(Experiment, Presented):
+class Evaluation(Experiment, Drawn):
     """How some names fare in the tests of an RFC.
 
     Parameters
@@ -109,11 +109,6 @@ class Evaluation(Experiment, Presented):
         from headend.evaluation.figure import draw_evaluation
 
         return draw_evaluation(self.findings)
-
-    def present(self) -> tuple[Answer, list[Figure]]:
-        """Give the answer and all figures of its page."""
-        figures = self.draw_figures()
-        return self.answer.settle_why([figure.name for figure in figures]), figures
 
     def list_files(self) -> dict[str, bytes]:
         """Give the scenarios of the worst conditions, by the names of their files."""

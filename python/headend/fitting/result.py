@@ -17,7 +17,7 @@ from headend.fitting.finding import Found
 from headend.fitting.line_scenario import FILE
 from headend.fitting.owner import answer_fit
 from headend.measurement.record import Direction
-from headend.pages.notebook import Presented
+from headend.pages.notebook import Drawn
 from headend.results.experiment import Experiment, check_fit, open_named, read_experiment
 from headend.results.folder import MANIFEST
 
@@ -34,7 +34,7 @@ Row = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, repr=False)
-class LineFit(Experiment, Presented):
+class LineFit(Experiment, Drawn):
     """A line that was fitted to a measurement.
 
     Parameters
@@ -119,11 +119,6 @@ class LineFit(Experiment, Presented):
         from headend.fitting.figure import draw_fit
 
         return draw_fit(self.found)
-
-    def present(self) -> tuple[Answer, list[Figure]]:
-        """Give the answer and all figures of its page."""
-        figures = self.draw_figures()
-        return self.answer.settle_why([figure.name for figure in figures]), figures
 
     def list_files(self) -> dict[str, bytes]:
         """Give the scenario, by the name of its file."""

@@ -60,6 +60,24 @@ class Presented(ABC):
         return render_first_screen(answer, figures)
 
 
+class Drawn(Presented):
+    """A result that has its answer, and draws its figures."""
+
+    @property
+    @abstractmethod
+    def answer(self) -> Answer:
+        """The answer with which a page or command begins."""
+
+    @abstractmethod
+    def draw_figures(self) -> list[Figure]:
+        """Draw the figures of its page."""
+
+    def present(self) -> tuple[Answer, list[Figure]]:
+        """Give the answer and all figures of its page."""
+        figures = self.draw_figures()
+        return self.answer.settle_why([figure.name for figure in figures]), figures
+
+
 def render_first_screen(answer: Answer, figures: Sequence[Figure]) -> str:
     """Write the first screen as HTML without a script; without a picture, say what to install."""
     from headend.extras import PAPER

@@ -13,7 +13,7 @@ from headend.analysis.summary import FIGURE, summarise_means
 from headend.design.design import Design, make_settings
 from headend.design.factor import Factor, Role
 from headend.errors import InputError, refuse_argument
-from headend.pages.notebook import Presented
+from headend.pages.notebook import Drawn
 from headend.recommendation.candidate import Candidate
 from headend.recommendation.conditions import list_vocabularies, read_tier_wish
 from headend.recommendation.deciding import Decision, decide
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Recommendation(Experiment, Presented):
+class Recommendation(Experiment, Drawn):
     """A recommendation: ``table`` has all points, ``summary`` means, ``decisions`` the choices.
 
     A notebook shows it with its question, its answer, the matrix of tiers and choices, and the
@@ -232,11 +232,6 @@ class Recommendation(Experiment, Presented):
         from headend.recommendation.figure import draw_recommendation
 
         return draw_recommendation(self.decisions, self.request.people.flows, self.table)
-
-    def present(self) -> tuple[Answer, list[Figure]]:
-        """Give the answer and all figures of its page."""
-        figures = self.draw_figures()
-        return self.answer.settle_why([figure.name for figure in figures]), figures
 
 
 def _check_kept(wish: Criteria, kept: set[str | None]) -> None:

@@ -12,7 +12,7 @@ from headend.analysis.criteria import read_criteria
 from headend.design.design import Design
 from headend.design.factor import Factor
 from headend.errors import InputError
-from headend.pages.notebook import Presented
+from headend.pages.notebook import Drawn
 from headend.results.experiment import Experiment, check_fit, open_experiment, read_experiment
 from headend.results.folder import MANIFEST
 from headend.sweeps.answering import answer_sweep
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class SweepResult(Experiment, Presented):
+class SweepResult(Experiment, Drawn):
     """A sweep's results: ``table`` has all points, ``summary`` means, ``conclusion`` the best.
 
     A notebook shows it with its question, its answer, the best settings, and the figure that shows
@@ -87,11 +87,6 @@ class SweepResult(Experiment, Presented):
         from headend.sweeps.figure import draw_sweep
 
         return draw_sweep(self.conclusion, self.summary)
-
-    def present(self) -> tuple[Answer, list[Figure]]:
-        """Give the answer and all figures of its page."""
-        figures = self.draw_figures()
-        return self.answer.settle_why([figure.name for figure in figures]), figures
 
     def describe(self) -> dict[str, Any]:
         """Give what the manifest keeps besides the design, for figures without the sweep's file."""
