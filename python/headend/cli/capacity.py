@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 from dataclasses import asdict
 from pathlib import Path
@@ -22,7 +23,7 @@ from headend.cli.outputs import (
     print_report,
     takes_outputs,
 )
-from headend.cli.terminal import make_output, show_points, write_line
+from headend.cli.terminal import make_output, write_line
 
 if TYPE_CHECKING:
     from headend.capacity.counting import Cause
@@ -101,32 +102,18 @@ def capacity(
     from headend.capacity.experiment import read_request, run_request
     from headend.capacity.page import write_capacity_page
     from headend.capacity.result import choose_capacity_folder
-    from headend.results.experiment import TABLES, remove_page
-    from headend.running.execution import stop_on_interrupt
+    from headend.results.experiment import TABLES
 
     chosen = read_seeds(seeds) if seeds is not None else None
     request = read_request(scenario, suffering, group, chosen, overrides, allow_files)
     outputs.check_files(TABLES)
     folder = outputs.check_beside(outputs.out or choose_capacity_folder(request.name))
-    with (
-        stop_on_interrupt() as stop,
-        show_points(request.name, hidden=outputs.is_hidden) as on_progress,
-    ):
-        result = run_request(
-            request,
-            out=folder,
-            force=outputs.force,
-            scheduler=scheduler,
-            stop=stop,
-            on_progress=on_progress,
-            memory=memory,
-            report=False,
-        )
-    failures = []
-    if result.complete:
-        if not outputs.report:
-            remove_page(folder)
-        failures = outputs.write(folder, result, lambda path: write_capacity_page(result, path))
+    result, failures = outputs.run_experiment(
+        folder,
+        request.name,
+        functools.partial(run_request, request, scheduler=scheduler, memory=memory),
+        write_capacity_page,
+    )
     raise Exit(
         outputs.deliver(
             failures,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from headend.cli.outputs import (
     print_report,
     takes_outputs,
 )
-from headend.cli.terminal import make_output, print_sentence, show_points, write_line
+from headend.cli.terminal import make_output, print_sentence, write_line
 
 if TYPE_CHECKING:
     from headend.evaluation.request import Request
@@ -225,47 +226,33 @@ def _evaluate(
     from headend.evaluation.latex import check_latex, write_latex
     from headend.evaluation.page import write_evaluation_page
     from headend.evaluation.result import Evaluation, choose_evaluation_folder
-    from headend.results.experiment import remove_page
-    from headend.running.execution import stop_on_interrupt
 
     request = _read_request(family, **asked)
     outputs.check_files(Evaluation.tables)
     if latex:
         check_latex(latex, force=outputs.force)
     folder = outputs.check_beside(outputs.out or choose_evaluation_folder(request.name))
-    with (
-        stop_on_interrupt() as stop,
-        show_points(request.name, hidden=outputs.is_hidden) as on_progress,
-    ):
-        result = run_request(
-            request,
-            out=folder,
-            force=outputs.force,
-            scheduler=scheduler,
-            stop=stop,
-            on_progress=on_progress,
-            report=False,
-            allow_files=allow_files,
-            memory=memory,
-        )
-    failures = []
-    if result.complete:
-        if not outputs.report:
-            remove_page(folder)
-        failures = outputs.write(
-            folder,
-            result,
-            lambda path: write_evaluation_page(result, path),
-            lambda path: write_verdicts(path, result.findings),
-        )
-        if latex and (
+    result, failures = outputs.run_experiment(
+        folder,
+        request.name,
+        functools.partial(
+            run_request, request, scheduler=scheduler, allow_files=allow_files, memory=memory
+        ),
+        write_evaluation_page,
+        lambda done, path: write_verdicts(path, done.findings),
+    )
+    if (
+        result.complete
+        and latex
+        and (
             failure := attempt(
                 lambda: write_latex(result.findings, latex),
                 latex,
                 f"the results are kept in {folder}, and the same command writes it again",
             )
-        ):
-            failures.append(failure)
+        )
+    ):
+        failures.append(failure)
     raise Exit(
         outputs.deliver(
             failures,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,6 @@ from headend.cli.terminal import (
     make_output,
     print_point,
     print_sentence,
-    show_points,
     write_line,
 )
 from headend.errors import InputError
@@ -137,8 +137,7 @@ def import_(
     from headend.fitting.page import write_fit_page
     from headend.fitting.request import read_request
     from headend.fitting.result import choose_fit_folder
-    from headend.results.experiment import TABLES, remove_page
-    from headend.running.execution import stop_on_interrupt
+    from headend.results.experiment import TABLES
 
     if wifi and ethernet:
         raise InputError("--wifi: expected one of --wifi and --ethernet, found both")
@@ -153,25 +152,12 @@ def import_(
     )
     outputs.check_files(TABLES)
     folder = outputs.check_beside(outputs.out or choose_fit_folder(request.name))
-    with (
-        stop_on_interrupt() as stop,
-        show_points(request.name, hidden=outputs.is_hidden) as on_progress,
-    ):
-        result = run_request(
-            request,
-            out=folder,
-            force=outputs.force,
-            scheduler=scheduler,
-            stop=stop,
-            on_progress=on_progress,
-            memory=memory,
-            report=False,
-        )
-    failures = []
-    if result.complete:
-        if not outputs.report:
-            remove_page(folder)
-        failures = outputs.write(folder, result, lambda path: write_fit_page(result, path))
+    result, failures = outputs.run_experiment(
+        folder,
+        request.name,
+        functools.partial(run_request, request, scheduler=scheduler, memory=memory),
+        write_fit_page,
+    )
     raise Exit(
         outputs.deliver(
             failures,

@@ -17,6 +17,7 @@ from headend.cli.terminal import (
     print_error,
     print_json,
     quote_path,
+    show_points,
     write_line,
 )
 from headend.errors import InputError, describe_system
@@ -55,6 +56,17 @@ class Tabulated(Protocol):
 
     def to_csv(self, folder: str | Path, *, force: bool = False) -> list[Path]:
         """Write them to a folder as CSV."""
+
+
+class Completable(Tabulated, Protocol):
+    """Results of an experiment, of which points may be missing."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all points were run."""
+
+
+Done = TypeVar("Done", bound=Completable)
 
 
 @dataclass(frozen=True)
@@ -140,6 +152,53 @@ class OutputOptions:
         if self.report and not is_stopped:
             failures.append(make_report(report, folder))
         return [failure for failure in failures if failure]
+
+    def run_experiment(
+        self,
+        folder: Path,
+        title: str,
+        run: Callable[..., Done],
+        write_page: Callable[[Done, Path], object],
+        write_junit: Callable[[Done, Path], object] | None = None,
+    ) -> tuple[Done, list[WriteFailure]]:
+        """Run what is missing of an experiment, and write its files if all of it is there.
+
+        Parameters
+        ----------
+        folder
+            Where its results are kept.
+        title
+            What the bar over its points is called.
+        run
+            Runs it, with the options of every experiment: ``out``, ``force``, ``stop``,
+            ``on_progress`` and ``report``.
+        write_page, write_junit
+            Write the page, and the outcomes of ``--junit``, to a path.
+
+        Returns
+        -------
+        The result, and the files that could not be written.
+        """
+        from headend.results.experiment import remove_page
+        from headend.running.execution import stop_on_interrupt
+
+        with (
+            stop_on_interrupt() as stop,
+            show_points(title, hidden=self.is_hidden) as on_progress,
+        ):
+            result = run(
+                out=folder, force=self.force, stop=stop, on_progress=on_progress, report=False
+            )
+        if not result.complete:
+            return result, []
+        if not self.report:
+            remove_page(folder)
+        return result, self.write(
+            folder,
+            result,
+            lambda path: write_page(result, path),
+            write_junit and (lambda path: write_junit(result, path)),
+        )
 
     def deliver(
         self,
