@@ -94,7 +94,7 @@ def recognises(content: Content) -> bool:
     """Whether some content is of ndt7."""
     return any(
         _is_archived(value) or _is_summary(value) or _unwrap(value) is not None
-        for value in _list_values(content)
+        for value in content.list_values()
     )
 
 
@@ -106,7 +106,7 @@ def read(content: Content) -> Measurement:
     InputError
         That begins with the path.
     """
-    values = [value for value in _list_values(content) if isinstance(value, dict)]
+    values = [value for value in content.list_values() if isinstance(value, dict)]
     tests = {direction: _Test() for direction, *_ in _TESTS}
     dropped: list[str] = []
     version = ""
@@ -143,10 +143,6 @@ def read(content: Content) -> Measurement:
         notes=tuple(notes) if any(tests.values()) else (),
         dropped=tuple(dict.fromkeys(dropped)),
     )
-
-
-def _list_values(content: Content) -> list[Any]:
-    return content.json if isinstance(content.json, list) else [content.json]
 
 
 def _is_archived(value: Any) -> bool:

@@ -64,10 +64,6 @@ _MEDIA = (
 )
 
 
-def _list_values(content: Content) -> list[Any]:
-    return content.json if isinstance(content.json, list) else [content.json]
-
-
 def _is_result(value: Any) -> bool:
     return isinstance(value, dict) and value.get("type") == "result"
 
@@ -99,7 +95,7 @@ def recognises(content: Content) -> bool:
     """Whether some content is a result of Ookla's test."""
     return any(
         _is_result(value) or _is_result_of_cli(value) or _is_message(value)
-        for value in _list_values(content)
+        for value in content.list_values()
     )
 
 
@@ -111,7 +107,7 @@ def read(content: Content) -> Measurement:
     InputError
         That begins with the path.
     """
-    values = _list_values(content)
+    values = content.list_values()
     results = [value for value in values if _is_result(value) or _is_result_of_cli(value)]
     if not results:
         raise InputError(

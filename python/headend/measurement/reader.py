@@ -29,6 +29,10 @@ class Content:
     data: bytes
     json: Any = None
 
+    def list_values(self) -> list[Any]:
+        """Give the JSON values of the file, one for each line where each line is one."""
+        return self.json if isinstance(self.json, list) else [self.json]
+
 
 @dataclass(frozen=True)
 class Reader:
