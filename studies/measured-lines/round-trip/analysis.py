@@ -12,14 +12,12 @@ from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import make_chart
 from headend.fitting.estimates import Flag, QueueKind
+from headend.scenario.fit_note import SURE
 from headend.study import ClaimResult, ClaimVerdict, decide
 
 from .trips import QUANTITIES, make_trips
 
 Limits = dict[str, Any]
-
-#: From this likelihood on a kind is said to be sure (fitting/estimates.py).
-SURE = 0.9
 
 #: How each quantity is called, its unit, and by what it is divided for it.
 NAMES = {"rate": ("rate", "Mbit/s", 1e6), "base": ("base delay", "ms", 1.0)} | {

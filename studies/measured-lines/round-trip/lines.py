@@ -177,7 +177,6 @@ CRUSADER = Probing(
 #: ndt7's single connection, whose own round-trip time is all that it measures of delay: its
 #: handshake has 60 IP bytes each way, 20 more than the message of a ping.
 NDT7 = Probing("ndt7", {}, {"ping": {"interval": "5 ms", "size": "40 B"}}, connections=1)
-PROBINGS = (FLENT, IRTT, CRUSADER, NDT7)
 
 
 def draw_lines(seed: int = SEED, rounds: int = ROUNDS) -> list[Line]:
