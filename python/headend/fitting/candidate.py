@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headend.fitting.estimates import QueueKind
+from headend.fitting.samples import PACKET_BITS
 
 #: The smallest buffer that is simulated, ms. A queue of a line that sends TCP holds some packets.
 LEAST_BUFFER_MS = 2.0
@@ -16,8 +17,6 @@ LEAST_BUFFER_PACKETS = 3
 
 #: How much deeper than all that was seen a buffer is that nothing ever filled.
 DEEP = 4.0
-
-PACKET_BITS = 1500 * 8
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from headend.fitting.observation import Observation, choose_observation, list_di
 from headend.fitting.reasons import list_reasons
 from headend.fitting.request import Request
 from headend.fitting.simulating import (
+    Plan,
     is_time,
     list_congestion,
     take_probe,
@@ -73,11 +74,11 @@ def conclude(request: Request, trials: Sequence[Trial], features: Features) -> F
         if own is None or own.rate is None:
             continue
         observation = choose_observation(request.observations, way)
-        simulated = list(_list_simulated(request, trials, features, way))
         if observation is None:
             guesses[way] = QueueGuess({QueueKind.UNKNOWN: 1.0}, _NOTHING)
             continue
         planned = next(own for seen, own in list_plans(request) if seen is observation)
+        simulated = list(_list_simulated(trials, features, way, planned))
         measured = observation.cut(planned.seconds).find_features(way)
         jitter = own.jitter.value if own.jitter and request.line.medium is Medium.PLAIN else 0.0
         near = identify(
@@ -130,18 +131,13 @@ def _was_full(request: Request, way: Direction) -> bool:
 
 
 def _list_simulated(
-    request: Request, trials: Sequence[Trial], features: Features, way: Direction
+    trials: Sequence[Trial], features: Features, way: Direction, planned: Plan
 ) -> Iterator[Simulated]:
-    observation = choose_observation(request.observations, way)
-    if observation is None:
-        return
-    planned = next(own for seen, own in list_plans(request) if seen is observation)
     for number, trial in enumerate(trials, start=1):
-        if trial.plan is planned or trial.plan == planned:
-            runs = features.get(number, {}).get(way.value, [])
-            if runs:
-                queue = trial.queues[way]
-                yield Simulated(queue.name, queue.kind, trial.prior, runs)
+        runs = features.get(number, {}).get(way.value, [])
+        if trial.plan == planned and runs:
+            queue = trial.queues[way]
+            yield Simulated(queue.name, queue.kind, trial.prior, runs)
 
 
 def _choose_queues(
@@ -172,7 +168,7 @@ def _compare(
         ways = list(list_directions(planned.load))
         if observation.median is not None or not observation.probe.added:
             continue
-        congestion = _choose_congestion(request, observation, ways[0], trials, features, queues)
+        congestion = _choose_congestion(request, observation, planned, trials, features, queues)
         used = _use_queues(request, ways, queues)
         rtt = find_wide_area(request.line, used)
         content = write_scenario(request.line, used, planned, congestion, rtt)
@@ -210,14 +206,14 @@ def _use_queues(
 def _choose_congestion(
     request: Request,
     observation: Observation,
-    way: Direction,
+    planned: Plan,
     trials: Sequence[Trial],
     features: Features,
     queues: Mapping[Direction, Candidate],
 ) -> str:
     """Choose who loads the line: who comes nearest with the chosen queue."""
     known = list_congestion(request.measurement, observation)
-    planned = next(own for seen, own in list_plans(request) if seen is observation)
+    way = next(iter(list_directions(planned.load)))
     measured = observation.cut(planned.seconds).find_features(way)
     rate = request.line.directions[way].rate
     nearest: list[tuple[float, str]] = []

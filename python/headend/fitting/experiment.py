@@ -84,27 +84,20 @@ def fit_line(
     InputError
         For what cannot be understood, and for a measurement without a rate.
     """
-    typed = (
-        measure_by_hand(
-            down=down,
-            up=up,
-            idle=idle,
-            loaded_down=loaded_down,
-            loaded_up=loaded_up,
-            loaded=loaded,
-            jitter=jitter,
-            loss=loss,
-            medium=connected,
-        )
-        if any(
-            own is not None
-            for own in (down, up, idle, loaded_down, loaded_up, loaded, jitter, loss)
-        )
-        else None
-    )
+    numbers = {
+        "down": down,
+        "up": up,
+        "idle": idle,
+        "loaded_down": loaded_down,
+        "loaded_up": loaded_up,
+        "loaded": loaded,
+        "jitter": jitter,
+        "loss": loss,
+    }
+    shown: dict[str, Any] = {key: own for key, own in numbers.items() if own is not None}
     request = read_request(
         [take_path(own, "files") for own in files],
-        typed,
+        measure_by_hand(**shown, medium=connected) if shown else None,
         connected=connected,
         line=line,
         seeds=seeds,

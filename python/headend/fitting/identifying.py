@@ -15,9 +15,9 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from headend.fitting.candidate import PACKET_BITS
 from headend.fitting.estimates import QueueGuess, QueueKind
 from headend.fitting.features import QUANTILES, name_quantile
+from headend.fitting.samples import PACKET_BITS
 
 #: What delays are known to at best, ms: clocks of tools and the simulated plain line, which has no
 #: access method of its own.

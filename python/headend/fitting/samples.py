@@ -25,6 +25,9 @@ SETTLING = 2.0
 #: Before the end of an idle phase, s: clocks of a tool's parts may differ, and connections open.
 EDGE = 0.25
 
+#: Bits of a full packet, which has 1500 IP bytes.
+PACKET_BITS = 1500 * 8
+
 #: IP bytes over TCP payload in full packets of 1500 bytes, over IPv4 with time stamps, as most
 #: systems send.
 HEADERS = 1500 / 1448
@@ -93,7 +96,7 @@ def list_phases(measurement: Measurement) -> tuple[Phase, ...]:
 
 def find_sending_time(rate: float | None) -> float:
     """Give how long a packet of 1500 bytes takes to be sent, ms; 0 where the rate is not known."""
-    return 1500 * 8 * 1e3 / rate if rate else 0.0
+    return PACKET_BITS * 1e3 / rate if rate else 0.0
 
 
 def find_least_queue(rate: float | None) -> float:

@@ -15,6 +15,7 @@ from headend.fitting.features import Samples, find_features
 from headend.fitting.fitted_line import FittedLine, Medium, name_host, write_link
 from headend.fitting.intervals import find_quantile
 from headend.fitting.observation import Observation, list_directions
+from headend.fitting.samples import PACKET_BITS
 from headend.measurement.record import Direction, Load, Measurement, Probe, Trip
 from headend.running.measuring import make_frame
 
@@ -74,8 +75,6 @@ USUAL = ("cubic", "bbr3", "reno")
 #: computer sends. The other direction is sent by a server, of which it knows nothing.
 _OWN, _SERVERS = 1.0, 0.8
 
-_PACKET_BITS = 12_000
-
 #: The names of the flows.
 _LOAD, _PROBE, _MARKED = "load", "probe", "marked"
 
@@ -121,7 +120,7 @@ def plan(observation: Observation, line: FittedLine, flows: Mapping[Direction, i
     rate = sum(line.directions[way].rate for way in ways)
     packets = MOST_PACKETS / (PAIRS_COST if len(ways) > 1 else 1)
     packets /= 1 if observation.is_timed else UNTIMED_COST
-    most = max(min(MOST_SECONDS, packets * _PACKET_BITS / rate), FEWEST_SECONDS)
+    most = max(min(MOST_SECONDS, packets * PACKET_BITS / rate), FEWEST_SECONDS)
     return Plan(
         observation.load,
         math.floor(min(observation.seconds, most)),

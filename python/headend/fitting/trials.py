@@ -10,6 +10,7 @@ from headend.fitting.fitted_line import Medium
 from headend.fitting.observation import Observation, choose_observation, list_directions
 from headend.fitting.request import Request
 from headend.fitting.result import Row
+from headend.fitting.samples import PACKET_BITS
 from headend.fitting.simulating import Plan, count_flows, list_congestion, plan
 from headend.measurement.record import Direction, Load, Trip
 
@@ -105,7 +106,7 @@ def list_idle(request: Request, way: Direction) -> list[Candidate]:
 def limit_seeds(request: Request, trials: Sequence[Trial]) -> tuple[int, ...]:
     """Give as many seeds as there is time for."""
     packets = sum(
-        trial.plan.seconds * request.line.directions[way].rate / 12_000
+        trial.plan.seconds * request.line.directions[way].rate / PACKET_BITS
         for trial in trials
         for way in list_directions(trial.plan.load)
     )
