@@ -299,10 +299,12 @@ pub enum AirFrame {
     Rts,
     /// Clear to send.
     Cts,
-    /// The frame that carries a packet.
+    /// The frame that carries a packet, or several.
     Data,
     /// Acknowledgement.
     Ack,
+    /// Block acknowledgement.
+    BlockAck,
 }
 
 /// One end of a connection, in the events of its sending half.

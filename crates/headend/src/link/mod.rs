@@ -1,8 +1,8 @@
 //! Links: media with one or more ports. A port takes packets from its queue when the medium lets it
 //! send, and forwards them to the far end.
 
+pub mod cell;
 pub mod docsis;
-pub mod dot11b;
 mod fused;
 mod losses;
 mod point_to_point;

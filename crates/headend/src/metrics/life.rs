@@ -253,7 +253,8 @@ impl State {
                 ..
             } if left.is_some_and(|left| self.is_beside(event, left)) => {
                 self.keep(at, event);
-                if left == Some(queue) && frame == AirFrame::Ack && heard {
+                let is_answer = matches!(frame, AirFrame::Ack | AirFrame::BlockAck);
+                if left == Some(queue) && is_answer && heard {
                     self.place = Place::Travelling(own, None);
                 }
             }
@@ -289,6 +290,7 @@ const fn name_frame(frame: AirFrame, heard: bool) -> &'static str {
         (AirFrame::Data, true) => "data",
         (AirFrame::Data, false) => "data_lost",
         (AirFrame::Ack, _) => "ack",
+        (AirFrame::BlockAck, _) => "block_ack",
     }
 }
 

@@ -9,6 +9,8 @@
 //! - [`QueueConfig`] lists every queue by name and builds it. [Buffer Control](buffer_control)
 //!   computes the size of a queue.
 //! - [`Classes`] assigns packets to the classes of a queue, each of which has a [`Classifier`].
+//! - [`Lanes`](lanes::Lanes) keeps a discipline for each access category, and each station, of an
+//!   802.11 cell.
 //! - [`AckFilter`] removes TCP acknowledgements that newer ones replace, as modems do.
 //! - [`LineView`] is what a discipline may read of the line behind it.
 
@@ -27,6 +29,7 @@ pub mod fq_codel;
 pub mod fq_pie;
 pub mod hash;
 pub mod immediate_aqm;
+pub mod lanes;
 mod parameters;
 mod queue;
 mod recurrence;
@@ -78,6 +81,11 @@ pub trait QueueDiscipline: Debug + Send {
     fn release(&mut self, line: &LineView<'_>) -> Option<Packet>;
     /// The packets and bytes in the queue.
     fn depth(&self) -> Depth;
+    /// Chooses the lane that packets are dequeued from next. A discipline without
+    /// [lanes](lanes::Lanes) ignores it.
+    fn select(&mut self, lane: usize) {
+        let _ = lane;
+    }
     /// Sets the rate of a shaper that the discipline has. A discipline without one ignores it.
     fn set_rate(&mut self, rate: Rate, now: Instant) {
         let _ = (rate, now);

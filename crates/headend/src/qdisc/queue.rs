@@ -68,6 +68,11 @@ impl Queue {
         packet
     }
 
+    /// Chooses the lane that packets are dequeued from next, in a discipline with lanes.
+    pub fn select(&mut self, lane: usize) {
+        self.discipline.select(lane);
+    }
+
     /// Handles a wake-up: runs the update if it is due.
     pub fn update(&mut self, line: &LineView<'_>, cx: &mut Context<'_>) {
         if self.armed.is_some_and(|at| at <= cx.now) {

@@ -6,6 +6,7 @@ use crate::flow::Hop;
 use crate::line::{Harm, Line};
 use crate::metrics::mib::ServiceFlowInfo;
 use crate::metrics::recorder::QueueInfo;
+use crate::qdisc::lanes::{LaneSetup, Lanes};
 use crate::qdisc::{AckAcceleration, Queue, QueueConfig, QueueDiscipline};
 use crate::queue::Framing;
 use crate::rng::Rng;
@@ -66,30 +67,40 @@ impl Builder {
         config: &QueueConfig,
         token: u64,
     ) -> Queue {
-        let QueuePlace {
-            link,
-            name,
-            direction,
-            rate,
-            framing,
-            acceleration,
-            map_interval,
-            service_flow,
-        } = place;
+        let path = format!("link.{}.queue", place.name);
+        let discipline = self.discipline(config, place.rate, &path);
+        let discipline = place.acceleration.before(discipline);
+        Queue::new(self.enter(place, config), discipline, token)
+    }
+
+    /// The same with lanes.
+    pub(super) fn queue_of_lanes(
+        &mut self,
+        place: QueuePlace<'_>,
+        setup: LaneSetup,
+        token: u64,
+    ) -> Queue {
+        let rng = self.rng(format_args!("link.{}.queue", place.name));
+        let id = self.enter(place, &setup.config);
+        let lanes = Lanes::new(setup, rng).expect("the check has built it once");
+        Queue::new(id, Box::new(lanes), token)
+    }
+
+    /// Enters a queue in the list of queues.
+    fn enter(&mut self, place: QueuePlace<'_>, config: &QueueConfig) -> QueueId {
         let id = QueueId(self.queue_infos.len() as u32);
         self.queue_infos.push(QueueInfo {
-            name: name.to_owned(),
-            link: link.to_owned(),
-            direction,
+            name: place.name.to_owned(),
+            link: place.link.to_owned(),
+            direction: place.direction,
             discipline: config.name(),
-            rate_bps: rate.0,
-            limit_bytes: config.limit_bytes(rate),
-            overhead_bytes: u64::try_from(framing.overhead).unwrap_or(0),
-            map_interval,
-            service_flow,
+            rate_bps: place.rate.0,
+            limit_bytes: config.limit_bytes(place.rate),
+            overhead_bytes: u64::try_from(place.framing.overhead).unwrap_or(0),
+            map_interval: place.map_interval,
+            service_flow: place.service_flow,
         });
-        let discipline = self.discipline(config, rate, &format!("link.{name}.queue"));
-        Queue::new(id, acceleration.before(discipline), token)
+        id
     }
 
     /// A queue discipline whose random stream is called after `path`.

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::attachment::Attachment;
 use super::cable::{self, CablePlan, CableTables, Docsis};
-use super::cell::{self, CellPlan, CellTables, Dot11b};
+use super::cell::dot11b::{self, Dot11b};
+use super::cell::wifi::{self, Standard, Wifi};
+use super::cell::{CellPlan, CellTables};
 use super::error::ScenarioError;
 use super::medium::Medium;
 use super::plain::{self, PlainPlan, PlainTables, PointToPoint};
@@ -27,6 +29,14 @@ pub enum LinkConfig {
     Docsis(Box<Docsis>),
     /// An 802.11b cell: an access point and its stations on one channel.
     Dot11b(Box<Dot11b>),
+    /// An 802.11g cell.
+    Dot11g(Box<Wifi>),
+    /// An 802.11n cell (Wi-Fi 4).
+    Dot11n(Box<Wifi>),
+    /// An 802.11ac cell (Wi-Fi 5).
+    Dot11ac(Box<Wifi>),
+    /// An 802.11ax cell (Wi-Fi 6).
+    Dot11ax(Box<Wifi>),
     /// A plain rate-limited link.
     PointToPoint(Box<PointToPoint>),
 }
@@ -42,7 +52,7 @@ pub(super) struct LinkPlan {
 #[derive(Debug, Clone, PartialEq)]
 enum KindPlan {
     Docsis(Box<CablePlan>),
-    Dot11b(Box<CellPlan>),
+    Cell(Box<CellPlan>),
     PointToPoint(Box<PlainPlan>),
 }
 
@@ -55,11 +65,18 @@ impl LinkConfig {
         warnings: &mut Vec<String>,
     ) -> Result<KindPlan, ScenarioError> {
         let path = format!("{path}.{}", self.name());
+        let wifi = |standard, cell: &mut Wifi| {
+            Ok(KindPlan::Cell(Box::new(wifi::plan(&path, standard, cell)?)))
+        };
         Ok(match self {
             Self::Docsis(line) => {
                 KindPlan::Docsis(Box::new(cable::plan(&path, line, duration, warnings)?))
             }
-            Self::Dot11b(cell) => KindPlan::Dot11b(Box::new(cell::plan(&path, cell)?)),
+            Self::Dot11b(cell) => KindPlan::Cell(Box::new(dot11b::plan(&path, cell)?)),
+            Self::Dot11g(cell) => wifi(Standard::Dot11g, cell)?,
+            Self::Dot11n(cell) => wifi(Standard::Dot11n, cell)?,
+            Self::Dot11ac(cell) => wifi(Standard::Dot11ac, cell)?,
+            Self::Dot11ax(cell) => wifi(Standard::Dot11ax, cell)?,
             Self::PointToPoint(link) => KindPlan::PointToPoint(Box::new(plain::plan(&path, link)?)),
         })
     }
@@ -69,6 +86,10 @@ impl LinkConfig {
         match self {
             Self::Docsis(_) => "docsis",
             Self::Dot11b(_) => "dot11b",
+            Self::Dot11g(_) => "dot11g",
+            Self::Dot11n(_) => "dot11n",
+            Self::Dot11ac(_) => "dot11ac",
+            Self::Dot11ax(_) => "dot11ax",
             Self::PointToPoint(_) => "point_to_point",
         }
     }
@@ -77,7 +98,11 @@ impl LinkConfig {
     fn varying(&mut self) -> Vec<(&'static str, Traced<'_>)> {
         match self {
             Self::Docsis(line) => line.varying(),
-            Self::Dot11b(_) => Vec::new(),
+            Self::Dot11b(_)
+            | Self::Dot11g(_)
+            | Self::Dot11n(_)
+            | Self::Dot11ac(_)
+            | Self::Dot11ax(_) => Vec::new(),
             Self::PointToPoint(link) => link.varying(),
         }
     }
@@ -88,7 +113,7 @@ impl LinkPlan {
     pub(super) fn cable(&self) -> Option<&CablePlan> {
         match &self.plan {
             KindPlan::Docsis(line) => Some(line),
-            KindPlan::Dot11b(_) | KindPlan::PointToPoint(_) => None,
+            KindPlan::Cell(_) | KindPlan::PointToPoint(_) => None,
         }
     }
 
@@ -96,7 +121,7 @@ impl LinkPlan {
     pub(super) fn medium(&self) -> &dyn Medium {
         match &self.plan {
             KindPlan::Docsis(line) => &**line,
-            KindPlan::Dot11b(cell) => &**cell,
+            KindPlan::Cell(cell) => &**cell,
             KindPlan::PointToPoint(link) => &**link,
         }
     }
@@ -106,7 +131,7 @@ impl LinkPlan {
 pub(super) fn tables(kind: &str) -> Option<&'static dyn Tables> {
     match kind {
         "docsis" => Some(&CableTables),
-        "dot11b" => Some(&CellTables),
+        "dot11b" | "dot11g" | "dot11n" | "dot11ac" | "dot11ax" => Some(&CellTables),
         "point_to_point" => Some(&PlainTables),
         _ => None,
     }

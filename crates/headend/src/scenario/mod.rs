@@ -59,7 +59,10 @@ pub use crate::clock::RealHost;
 pub use crate::named::{self, Named, OrTable};
 pub use cable::*;
 pub use capture::Capture;
-pub use cell::{AccessPoint, Dot11b, Station};
+pub use cell::dot11b::{AccessPoint, Dot11b, Station};
+pub use cell::wifi::{
+    Band, Edca, EdcaCategory, Sharing, Standard, Wifi, WifiAccessPoint, WifiStation,
+};
 pub use distance::{LogNormal, Normal, Place, RttFrom, Site};
 pub use document::{Format, ModemFileRead, Override, SetKey};
 pub use emulation::{Bounds, Emulation};

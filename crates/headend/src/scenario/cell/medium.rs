@@ -27,7 +27,7 @@ impl Medium for CellPlan {
     }
 
     fn customers_path(&self, link: &str) -> Option<String> {
-        Some(format!("link.{link}.dot11b.station"))
+        Some(format!("link.{link}.{}.station", self.kind))
     }
 
     fn has_hosts_as_customers(&self) -> bool {
@@ -36,25 +36,26 @@ impl Medium for CellPlan {
 
     /// The access point's, then the stations'.
     fn queues(&self, link: &str) -> Vec<QueuePlan<'_>> {
-        let path = format!("link.{link}.dot11b.access_point.queue");
+        let path = format!("link.{link}.{}.access_point.queue", self.kind);
         let access_point = QueuePlan {
             name: format!("{link}.down"),
             override_path: path.clone(),
             path,
-            config: &self.access_point,
-            rate: self.fastest,
+            config: &self.access_point.queue,
+            rate: self.fastest.rate(),
             port: ACCESS_POINT,
             kind: 0,
         };
         let stations = self.stations.iter().enumerate();
         let stations = stations.map(|(number, station)| {
-            let path = format!("link.{link}.dot11b.station.{}.queue", station.written);
+            let (kind, written) = (self.kind, &station.written);
+            let path = format!("link.{link}.{kind}.station.{written}.queue");
             QueuePlan {
                 name: format!("{link}.{}.up", station.name),
                 override_path: path.clone(),
                 path,
                 config: &station.queue,
-                rate: station.rate,
+                rate: station.radio.mode.rate(),
                 port: Port(2 * number as u16),
                 kind: number,
             }
@@ -68,7 +69,7 @@ impl Medium for CellPlan {
     }
 
     fn channel(&self, _direction: usize) -> Option<Rate> {
-        Some(self.fastest)
+        Some(self.fastest.rate())
     }
 
     fn build(

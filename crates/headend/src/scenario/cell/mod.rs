@@ -1,11 +1,12 @@
-//! 802.11b cells: how one is [written](config), planned and built.
+//! 802.11 cells: how one is written and planned, for [802.11b](dot11b) and for the [later
+//! standards](wifi), and how it is built.
 
 mod build;
-mod config;
+pub(super) mod dot11b;
 mod medium;
 mod overrides;
 mod plan;
+pub(super) mod wifi;
 
-pub use config::{AccessPoint, Dot11b, Station};
 pub(super) use overrides::CellTables;
-pub(super) use plan::{CellPlan, plan};
+pub(super) use plan::CellPlan;

@@ -156,7 +156,11 @@ fn framing_of(line: &LinkConfig) -> FramingConfig {
     match line {
         LinkConfig::Docsis(_) => OrTable::Plain(Keyword::Docsis),
         LinkConfig::PointToPoint(plain) => plain.up.framing.clone().unwrap_or(IP),
-        LinkConfig::Dot11b(_) => IP,
+        LinkConfig::Dot11b(_)
+        | LinkConfig::Dot11g(_)
+        | LinkConfig::Dot11n(_)
+        | LinkConfig::Dot11ac(_)
+        | LinkConfig::Dot11ax(_) => IP,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::link::dot11b::phy::{Preamble, RATES};
+use crate::link::cell::phy::{Preamble, RATES};
 use crate::scenario::queue::Queue;
 use crate::time::Duration;
 use crate::units::{ByteCount, Probability, Rate};

@@ -1,0 +1,211 @@
+//! An exchange of frames: what a node that has won the channel sends, and what is answered.
+//!
+//! The sequence is fixed when the exchange begins: a CTS to itself where 802.11b stations must be
+//! told, RTS and CTS before a long frame, the data, and the acknowledgement. SIFS separates the
+//! frames. The exchange ends early at the first frame that does not arrive.
+
+use super::phy::{self, Format, Mode};
+use super::setup::Rules;
+use super::usage::Use;
+use super::window::Try;
+use crate::time::{Duration, Instant};
+use crate::trace::AirFrame;
+
+/// Time from the start of an answer until its receiver detects it: the preamble and the SIGNAL
+/// field of OFDM (aRxPHYStartDelay, Table 17-21).
+const ANSWER_START: Duration = Duration::from_micros(20);
+
+/// A frame of an exchange.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Frame {
+    pub(super) kind: AirFrame,
+    pub(super) bytes: u64,
+    pub(super) span: Duration,
+    /// Whether the receiver of the data sends it.
+    pub(super) is_answer: bool,
+}
+
+/// The MPDUs that one frame carries.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Burst {
+    /// The station that sends or receives it.
+    pub(super) station: usize,
+    pub(super) mode: Mode,
+    /// The first MPDUs of the window that belong to it, and how many of them are sent.
+    pub(super) span: usize,
+    pub(super) mpdus: u32,
+    /// Bytes of the PSDU.
+    pub(super) bytes: u64,
+}
+
+/// What an exchange is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// This frame is on the air.
+    Sends(usize),
+    /// SIFS before this frame.
+    Waits(usize),
+    /// All is over.
+    Ends,
+}
+
+/// How other frames overlap one at its receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Disturbance {
+    /// No frame overlaps it.
+    None,
+    /// Frames overlap it from one time to the other, after its start. MPDUs outside of that time
+    /// arrive.
+    Between(Instant, Instant),
+    /// Another frame was on the air when it began: the receiver missed its preamble.
+    Missed,
+}
+
+impl Disturbance {
+    /// Another frame overlaps it from `from` to `to`.
+    pub(super) fn add(&mut self, from: Instant, to: Instant) {
+        *self = match *self {
+            Self::None => Self::Between(from, to),
+            Self::Between(first, last) => Self::Between(first.min(from), last.max(to)),
+            Self::Missed => Self::Missed,
+        };
+    }
+
+    /// The same for the data of a frame, which starts after the preamble: without the preamble all
+    /// is lost.
+    pub(super) fn of_data(self, starts: Instant) -> Self {
+        match self {
+            Self::Between(first, _) if first < starts => Self::Missed,
+            other => other,
+        }
+    }
+
+    /// Whether what is on the air from `from` to `to` is lost.
+    pub(super) fn covers(self, from: Instant, to: Instant) -> bool {
+        match self {
+            Self::None => false,
+            Self::Between(first, last) => from < last && to > first,
+            Self::Missed => true,
+        }
+    }
+}
+
+/// An exchange in progress.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    pub(super) contender: u32,
+    pub(super) burst: Burst,
+    frames: [Option<Frame>; 4],
+    pub(super) begun: Instant,
+    /// When the channel was won: the start of the TXOP.
+    pub(super) won: Instant,
+    pub(super) step: Step,
+    /// When the step ends.
+    pub(super) until: Instant,
+    /// How other frames have overlapped the present one at its receiver.
+    pub(super) disturbance: Disturbance,
+    /// Whether the sender has been answered.
+    pub(super) is_acknowledged: bool,
+    /// Whether a frame arrived broken, or was disturbed: then other nodes wait for EIFS.
+    pub(super) is_broken: bool,
+    pub(super) what: Try,
+    pub(super) usage: Use,
+}
+
+impl Rules {
+    /// The frames of an exchange in order.
+    pub(super) fn frames(&self, burst: &Burst, window: u32) -> [Option<Frame>; 4] {
+        let Burst { mode, bytes, .. } = *burst;
+        let control = self.phy.control(mode);
+        let frame = |kind, bytes, mode, is_answer| {
+            let span = self.phy.frame(bytes, mode);
+            Some(Frame {
+                kind,
+                bytes,
+                span,
+                is_answer,
+            })
+        };
+        let data = frame(AirFrame::Data, bytes, mode, false);
+        let answer = if burst.mpdus > 1 {
+            let bytes = phy::block_ack_bytes(window);
+            frame(AirFrame::BlockAck, bytes, control, true)
+        } else {
+            frame(AirFrame::Ack, phy::ACK_BYTES, control, true)
+        };
+        if bytes > self.rts_threshold {
+            // With 802.11b stations in the cell, RTS and CTS are frames that these decode.
+            let control = self.protecting(mode).unwrap_or(control);
+            let rts = frame(AirFrame::Rts, phy::RTS_BYTES, control, false);
+            let cts = frame(AirFrame::Cts, phy::ACK_BYTES, control, true);
+            return [rts, cts, data, answer];
+        }
+        match self.protecting(mode) {
+            Some(basic) => {
+                let cts = frame(AirFrame::Cts, phy::ACK_BYTES, basic, false);
+                [cts, data, answer, None]
+            }
+            None => [data, answer, None, None],
+        }
+    }
+
+    /// The mode of the frames that reserve the channel for a frame which 802.11b stations do not
+    /// decode, where there are such stations.
+    fn protecting(&self, mode: Mode) -> Option<Mode> {
+        self.protection.filter(|_| mode.format != Format::Dsss)
+    }
+
+    /// The time between two frames of an exchange.
+    pub(super) fn gap(&self) -> Duration {
+        self.sifs + self.propagation
+    }
+
+    /// How long a sender waits for an answer before it knows that none comes, from the end of its
+    /// frame on: SIFS, a slot, and the start of the slowest answer (§10.3.2.11).
+    pub(super) fn timeout(&self) -> Duration {
+        self.sifs + self.slot + ANSWER_START
+    }
+
+    /// How long an exchange takes besides its data.
+    pub(super) fn around(&self, frames: &[Option<Frame>; 4]) -> Duration {
+        let others = frames.iter().flatten();
+        others
+            .filter(|frame| frame.kind != AirFrame::Data)
+            .map(|frame| frame.span + self.gap())
+            .fold(Duration::ZERO, |sum, span| sum + span)
+    }
+}
+
+impl Exchange {
+    pub(super) fn new(
+        contender: u32,
+        burst: Burst,
+        frames: [Option<Frame>; 4],
+        [won, begun]: [Instant; 2],
+        usage: Use,
+    ) -> Self {
+        let announces = matches!(frames[0], Some(frame) if frame.kind == AirFrame::Rts);
+        Self {
+            contender,
+            burst,
+            frames,
+            begun,
+            won,
+            step: Step::Waits(0),
+            until: begun,
+            disturbance: Disturbance::None,
+            is_acknowledged: false,
+            is_broken: false,
+            what: if announces { Try::Long } else { Try::Short },
+            usage,
+        }
+    }
+
+    pub(super) fn frame(&self, index: usize) -> Option<Frame> {
+        self.frames.get(index).copied().flatten()
+    }
+
+    pub(super) fn frames(&self) -> impl Iterator<Item = Frame> + use<> {
+        self.frames.into_iter().flatten()
+    }
+}

@@ -1,0 +1,112 @@
+//! What a cell is built from: its rules, its access point and its stations.
+
+use super::backoff::Windows;
+use super::phy::{Mode, Phy};
+use super::window::TryLimits;
+use crate::qdisc::Queue;
+use crate::rng::Rng;
+use crate::time::Duration;
+use crate::units::Probability;
+
+/// Parameters of the whole cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rules {
+    /// Durations of frames on the air.
+    pub phy: Phy,
+    /// Slot time.
+    pub slot: Duration,
+    /// Idle time before an answer.
+    pub sifs: Duration,
+    /// Idle time in addition to AIFS after a frame that nobody could decode (EIFS − DIFS).
+    pub after_error: Duration,
+    /// Time after the start of a transmission in which other nodes do not detect it (CCA). A node
+    /// that begins within it collides.
+    pub unnoticed: Duration,
+    /// Propagation delay.
+    pub propagation: Duration,
+    /// A longer PSDU is announced by RTS.
+    pub rts_threshold: u64,
+    /// The mode of the CTS-to-self that precedes each OFDM frame where 802.11b stations belong to
+    /// the cell; `None` without such stations.
+    pub protection: Option<Mode>,
+    /// Tries after which an MPDU is given up.
+    pub tries: TryLimits,
+    /// What a node may send when it has won the channel, by access category.
+    pub aggregation: Vec<Aggregation>,
+    /// The access point's queues.
+    pub sharing: Sharing,
+}
+
+/// How frames of an access category are aggregated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Aggregation {
+    /// Most MPDUs that are sent and not yet acknowledged (the block-acknowledgement window).
+    pub mpdus: u32,
+    /// Most bytes of an A-MPDU.
+    pub bytes: u64,
+    /// Longest duration of a frame.
+    pub time: Duration,
+    /// Most bytes of an A-MSDU; zero: each MPDU carries one packet.
+    pub amsdu: u64,
+}
+
+/// The parameters of contention of a node in one access category.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Access {
+    /// Idle time before a backoff: DIFS without access categories.
+    pub aifs: Duration,
+    /// Contention windows.
+    pub windows: Windows,
+    /// How long the node may go on when it has won the channel; zero: one exchange.
+    pub txop: Duration,
+}
+
+/// How the stations of a cell share the access point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Sharing {
+    /// One queue for each access category. The radio takes packets from it ahead, at most this many
+    /// for each category, and serves their stations in turn.
+    Ahead(u32),
+    /// A queue for each station and category. The stations take turns by frame, or by time on the
+    /// air, with the quantum of their deficits.
+    ByStation(Option<Duration>),
+}
+
+/// A station, as it is built.
+#[derive(Debug)]
+pub struct StationSetup {
+    /// The queue for what goes up. Wake-ups for its updates have the token
+    /// [`Cell::update_token`](super::Cell::update_token).
+    pub queue: Queue,
+    /// How frames to and from it are sent.
+    pub radio: Radio,
+    /// Contention, by access category, each with a random stream for its backoffs.
+    pub access: Vec<(Access, Rng)>,
+    /// Whether it hears each station, itself included. All hear the access point.
+    pub hears: Vec<bool>,
+}
+
+/// The access point, as it is built.
+#[derive(Debug)]
+pub struct AccessPointSetup {
+    /// Its queue. Wake-ups for its updates have the token
+    /// [`Cell::update_token`](super::Cell::update_token).
+    pub queue: Queue,
+    /// The fastest mode in which it sends.
+    pub mode: Mode,
+    /// Contention, by access category, each with a random stream for its backoffs.
+    pub access: Vec<(Access, Rng)>,
+}
+
+/// How frames to and from a station are sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Radio {
+    /// Their mode.
+    pub mode: Mode,
+    /// Share of the MPDUs that arrive broken.
+    pub frame_errors: Probability,
+    /// Whether several MPDUs may be sent in one frame.
+    pub aggregates: bool,
+    /// Bytes of an MPDU beyond the IP packet.
+    pub overhead: u64,
+}

@@ -1,0 +1,187 @@
+//! 802.11b cells: their parameters, stations and queues.
+
+use super::config::Dot11b;
+use crate::link::cell::backoff::Windows;
+use crate::link::cell::phy::{Mode, Phy, RATES};
+use crate::link::cell::setup::{Access, Aggregation, Radio, Rules, Sharing};
+use crate::link::cell::window::TryLimits;
+use crate::qdisc::lanes::Categories;
+use crate::queue::Framing;
+use crate::scenario::cell::plan::{AccessPointPlan, CellPlan, StationPlan, Stations};
+use crate::scenario::error::ScenarioError;
+use crate::scenario::queue::plan_queue;
+use crate::scenario::times::check_delay;
+use crate::time::Duration;
+use crate::units::Rate;
+
+/// Slots of a contention window, at most.
+const LARGEST_WINDOW: u32 = 1 << 20;
+/// The largest limit of tries. A scenario that means more means none.
+const MOST_TRIES: u32 = 1000;
+
+/// Checks a cell.
+pub(in crate::scenario) fn plan(path: &str, cell: &Dot11b) -> Result<CellPlan, ScenarioError> {
+    let rules = plan_rules(path, cell)?;
+    let access = vec![Access {
+        aifs: cell.difs,
+        windows: Windows {
+            least: cell.cw_min,
+            most: cell.cw_max,
+        },
+        txop: Duration::ZERO,
+    }];
+    let mut stations = Stations::default();
+    for (name, station) in &cell.station {
+        let at = format!("{path}.station.{name}");
+        if let Some(rate) = station.rate {
+            check_rate(&format!("{at}.rate"), rate)?;
+        }
+        let rate = station.rate.unwrap_or(cell.rate);
+        let queue = plan_queue(&format!("{at}.queue"), &station.queue, rate, Framing::IP)?;
+        let plan = StationPlan {
+            name: name.clone(),
+            written: name.clone(),
+            radio: Radio {
+                mode: mode_of(rate),
+                frame_errors: station.frame_errors,
+                aggregates: false,
+                overhead: cell.overhead.0,
+            },
+            queue: queue.clone(),
+            access: access.clone(),
+            hidden_from: Vec::new(),
+        };
+        stations.add(&at, station.count, &plan)?;
+    }
+    let fastest = stations.fastest(path)?;
+    let at = format!("{path}.access_point.queue");
+    let queue = plan_queue(&at, &cell.access_point.queue, fastest.rate(), Framing::IP)?;
+    Ok(CellPlan {
+        kind: "dot11b",
+        rules,
+        categories: Categories::NONE,
+        access_point: AccessPointPlan {
+            queue: queue.clone(),
+            access,
+        },
+        fastest,
+        stations: stations.all,
+        groups: stations.groups,
+    })
+}
+
+fn check_rate(path: &str, rate: Rate) -> Result<(), ScenarioError> {
+    if RATES.contains(&rate) {
+        return Ok(());
+    }
+    let why = format!("expected a rate of 802.11b (1, 2, 5.5 or 11 Mbit/s), found {rate}");
+    Err(ScenarioError::invalid(path, why))
+}
+
+fn plan_rules(path: &str, cell: &Dot11b) -> Result<Rules, ScenarioError> {
+    let refuse = |key: &str, why: String| Err(ScenarioError::invalid(format!("{path}.{key}"), why));
+    check_rate(&format!("{path}.rate"), cell.rate)?;
+    let mut basic_rates = cell.basic_rates.clone();
+    basic_rates.sort_unstable();
+    basic_rates.dedup();
+    if basic_rates.is_empty() {
+        return refuse("basic_rates", "expected one rate at least".into());
+    }
+    for &rate in &basic_rates {
+        check_rate(&format!("{path}.basic_rates"), rate)?;
+    }
+    for (key, window) in [("cw_min", cell.cw_min), ("cw_max", cell.cw_max)] {
+        if !(1..=LARGEST_WINDOW).contains(&window) {
+            let why = format!("expected a window of 1 to {LARGEST_WINDOW} slots, found {window}");
+            return refuse(key, why);
+        }
+    }
+    if cell.cw_min > cell.cw_max {
+        let why = format!(
+            "the smallest contention window, {}, is larger than the largest, {}",
+            cell.cw_min, cell.cw_max
+        );
+        return refuse("cw_min", why);
+    }
+    if cell.short_retry_limit.max(cell.long_retry_limit) > MOST_TRIES {
+        return refuse(
+            "short_retry_limit",
+            format!("expected at most {MOST_TRIES} tries, or 0 for no limit"),
+        );
+    }
+    if cell.overhead.0 > 1000 {
+        return refuse("overhead", "expected at most 1000 B".into());
+    }
+    for (key, span) in [
+        ("sifs", cell.sifs),
+        ("difs", cell.difs),
+        ("propagation", cell.propagation),
+        ("eifs", cell.eifs.unwrap_or(cell.difs)),
+    ] {
+        check_delay(&format!("{path}.{key}"), span)?;
+    }
+    if cell.eifs.is_some_and(|eifs| eifs < cell.difs) {
+        return refuse("eifs", format!("expected DIFS, {}, at least", cell.difs));
+    }
+    if cell.slot < Duration::from_micros(1) || cell.slot > Duration::from_millis(10) {
+        return refuse("slot", "expected 1 us to 10 ms".into());
+    }
+    // IEEE 802.11-1999 §9.2.10: the air's time is part of a slot.
+    if cell.propagation >= cell.slot {
+        let why = format!(
+            "expected less than a slot, {}, found {}",
+            cell.slot, cell.propagation
+        );
+        return refuse("propagation", why);
+    }
+    if cell.cca_time >= cell.slot {
+        return refuse(
+            "cca_time",
+            format!("expected less than a slot, {}", cell.slot),
+        );
+    }
+    if cell.difs < cell.sifs {
+        return refuse("difs", format!("expected SIFS, {}, at least", cell.sifs));
+    }
+    Ok(make_rules(cell, basic_rates))
+}
+
+/// The mode of a rate of 802.11b, which has been checked.
+fn mode_of(rate: Rate) -> Mode {
+    Mode::dsss(rate).expect("the check has found it among the rates of 802.11b")
+}
+
+fn make_rules(cell: &Dot11b, basic_rates: Vec<Rate>) -> Rules {
+    let limit = |tries: u32| (tries > 0).then_some(tries);
+    let phy = Phy {
+        preamble: cell.preamble,
+        basic: basic_rates.into_iter().map(mode_of).collect(),
+        signal_extension: Duration::ZERO,
+    };
+    // IEEE 802.11-1999 §9.2.10.
+    let after_error = match cell.eifs {
+        Some(eifs) => eifs.saturating_sub(cell.difs),
+        None => cell.sifs + phy.slowest_answer(),
+    };
+    Rules {
+        phy,
+        slot: cell.slot,
+        sifs: cell.sifs,
+        after_error,
+        unnoticed: cell.cca_time,
+        propagation: cell.propagation,
+        rts_threshold: cell.rts_threshold.0,
+        protection: None,
+        tries: TryLimits {
+            short: limit(cell.short_retry_limit),
+            long: limit(cell.long_retry_limit),
+        },
+        aggregation: vec![Aggregation {
+            mpdus: 1,
+            bytes: 0,
+            time: Duration::ZERO,
+            amsdu: 0,
+        }],
+        sharing: Sharing::Ahead(1),
+    }
+}

@@ -1,0 +1,207 @@
+//! The modes of a cell's stations: what is written, with the defaults of the standard.
+
+use super::band::Band;
+use super::config::{Wifi, WifiStation};
+use super::standard::Standard;
+use crate::link::cell::phy::{Format, Mode};
+use crate::scenario::error::ScenarioError;
+use crate::time::Duration;
+use crate::units::Rate;
+
+/// What a cell's stations have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Channel {
+    pub(super) standard: Standard,
+    pub(super) band: Band,
+    pub(super) width: u16,
+    pub(super) guard_interval: Duration,
+}
+
+fn refused<T>(path: &str, key: &str, why: String) -> Result<T, ScenarioError> {
+    Err(ScenarioError::invalid(format!("{path}.{key}"), why))
+}
+
+fn list<T: ToString>(all: &[T]) -> String {
+    let all: Vec<String> = all.iter().map(T::to_string).collect();
+    match &all[..] {
+        [] => String::new(),
+        [only] => only.clone(),
+        [others @ .., last] => format!("{} or {last}", others.join(", ")),
+    }
+}
+
+impl Channel {
+    /// Writes the channel's defaults out and checks it.
+    pub(super) fn plan(
+        path: &str,
+        standard: Standard,
+        cell: &mut Wifi,
+    ) -> Result<Self, ScenarioError> {
+        let band = *cell.band.get_or_insert(standard.usual_band());
+        if !standard.bands().contains(&band) {
+            let bands: Vec<&str> = standard.bands().iter().map(|band| band.name()).collect();
+            let (of, found) = (standard.name(), band.name());
+            let why = format!("{of} is used at {}, not at {found}", list(&bands));
+            return refused(path, "band", why);
+        }
+        let width = *cell.width.get_or_insert(standard.usual_width(band));
+        check_width(path, standard, width)?;
+        let usual = standard.guard_intervals()[0];
+        let guard_interval = *cell.guard_interval.get_or_insert(usual);
+        if !standard.guard_intervals().contains(&guard_interval) {
+            let why = format!(
+                "expected {}, found {guard_interval}",
+                list(standard.guard_intervals())
+            );
+            return refused(path, "guard_interval", why);
+        }
+        Ok(Self {
+            standard,
+            band,
+            width,
+            guard_interval,
+        })
+    }
+
+    /// The mode of a station.
+    pub(super) fn mode(
+        &self,
+        path: &str,
+        cell: &Wifi,
+        station: &WifiStation,
+    ) -> Result<Mode, ScenarioError> {
+        let standard = station.standard.unwrap_or(self.standard);
+        if standard > self.standard {
+            let (newer, own) = (standard.name(), self.standard.name());
+            let why = format!("a cell of {own} has no station of {newer}: expected an older one");
+            return refused(path, "standard", why);
+        }
+        if !standard.bands().contains(&self.band) {
+            let why = format!("{} is not used at {}", standard.name(), self.band.name());
+            return refused(path, "standard", why);
+        }
+        if standard.is_modern() {
+            self.modern_mode(path, standard, cell, station)
+        } else {
+            self.legacy_mode(path, standard, cell, station)
+        }
+    }
+
+    fn legacy_mode(
+        &self,
+        path: &str,
+        standard: Standard,
+        cell: &Wifi,
+        station: &WifiStation,
+    ) -> Result<Mode, ScenarioError> {
+        for (key, is_set) in [
+            ("mcs", station.mcs.is_some()),
+            ("streams", station.streams.is_some()),
+            ("width", station.width.is_some()),
+        ] {
+            if is_set {
+                let why = format!("a station of {} has a rate instead", standard.name());
+                return refused(path, key, why);
+            }
+        }
+        let modes: Vec<Mode> = Mode::legacy(standard.format()).collect();
+        let of_cell = cell.rate.filter(|_| standard == self.standard);
+        let fastest = modes[modes.len() - 1].rate();
+        let rate = station.rate.or(of_cell).unwrap_or(fastest);
+        modes
+            .iter()
+            .copied()
+            .find(|mode| mode.rate() == rate)
+            .ok_or_else(|| {
+                let rates: Vec<Rate> = modes.iter().map(|mode| mode.rate()).collect();
+                let (of, rates) = (standard.name(), list(&rates));
+                let why = format!("expected a rate of {of} ({rates}), found {rate}");
+                ScenarioError::invalid(format!("{path}.rate"), why)
+            })
+    }
+
+    fn modern_mode(
+        &self,
+        path: &str,
+        standard: Standard,
+        cell: &Wifi,
+        station: &WifiStation,
+    ) -> Result<Mode, ScenarioError> {
+        if station.rate.is_some() {
+            let why = format!(
+                "a station of {} has mcs and streams instead",
+                standard.name()
+            );
+            return refused(path, "rate", why);
+        }
+        let widest = standard.widths()[standard.widths().len() - 1];
+        let width = station.width.unwrap_or(self.width.min(widest));
+        check_width(path, standard, width)?;
+        if width > self.width {
+            let why = format!(
+                "expected {} MHz at most, the cell's, found {width}",
+                self.width
+            );
+            return refused(path, "width", why);
+        }
+        let streams = station.streams.or(cell.streams).unwrap_or(2);
+        if !(1..=standard.most_streams()).contains(&streams) {
+            let why = format!("expected 1 to {}, found {streams}", standard.most_streams());
+            return refused(path, "streams", why);
+        }
+        let guards = standard.guard_intervals();
+        let guard = if guards.contains(&self.guard_interval) {
+            self.guard_interval
+        } else {
+            guards[0]
+        };
+        let mode = |mcs| Mode {
+            format: standard.format(),
+            mcs,
+            streams,
+            width,
+            guard: guard.as_nanos() as u16,
+        };
+        let largest = (0..=standard.most_mcs())
+            .rev()
+            .find(|&mcs| is_allowed(mode(mcs)));
+        let of_cell = cell.mcs.map(|mcs| mcs.min(standard.most_mcs()));
+        let mcs = station.mcs.or(of_cell).or(largest).unwrap_or(0);
+        if mcs > standard.most_mcs() {
+            let why = format!("expected 0 to {}, found {mcs}", standard.most_mcs());
+            return refused(path, "mcs", why);
+        }
+        if !is_allowed(mode(mcs)) {
+            let why = format!(
+                "{} has no MCS {mcs} with {streams} streams at {width} MHz",
+                standard.name()
+            );
+            return refused(path, "mcs", why);
+        }
+        Ok(mode(mcs))
+    }
+}
+
+fn check_width(path: &str, standard: Standard, width: u16) -> Result<(), ScenarioError> {
+    if standard.widths().contains(&width) {
+        return Ok(());
+    }
+    let widths = list(standard.widths());
+    let why = format!(
+        "expected {widths} (MHz) for {}, found {width}",
+        standard.name()
+    );
+    refused(path, "width", why)
+}
+
+/// Whether the standard has this combination: of 802.11ac, some of the largest do not fill whole
+/// symbols (IEEE 802.11-2020 §21.5).
+fn is_allowed(mode: Mode) -> bool {
+    if mode.format != Format::Vht {
+        return true;
+    }
+    !matches!(
+        (mode.width, mode.mcs, mode.streams),
+        (20, 9, 1 | 2 | 4 | 5 | 7 | 8) | (80, 6, 3 | 7) | (80, 9, 6) | (160, 9, 3)
+    )
+}
