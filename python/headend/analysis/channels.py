@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from headend.results.record import Record
+from headend.analysis.air import (
+    MUCH_AIR,
+    SMALL_PACKET,
+    AirShare,
+    list_air_shares,
+    measure_packets,
+)
+from headend.results.record import Record, cached_on_record
+from headend.scenario.cells import find_cell
 
 #: A channel is full from these shares on: of the time in which a modem waited for it, and of its
 #: capacity that was used. The time alone is not enough: on any busy channel, modems request more
@@ -39,6 +44,10 @@ class ChannelState:
         in which nobody sent; NaN elsewhere.
     is_cell
         Whether it is the channel of a cell, which all queues share in both directions.
+    stations
+        Of a cell: what each station takes of its time, the one with most of it first.
+    packet_bytes
+        Of a cell: the mean size of the packets that its queues sent; NaN elsewhere.
     """
 
     channel: str
@@ -55,6 +64,24 @@ class ChannelState:
     broken_ratio: float = math.nan
     idle_ratio: float = math.nan
     is_cell: bool = False
+    stations: tuple[AirShare, ...] = ()
+    packet_bytes: float = math.nan
+
+    @property
+    def slow_station(self) -> AirShare | None:
+        """The slow station that takes most of a cell's time; None where none takes much of it."""
+        slow = (one for one in self.stations if one.is_slow and one.air_ratio >= MUCH_AIR)
+        return next(slow, None)
+
+    @property
+    def has_small_packets(self) -> bool:
+        """Whether the packets of a cell are small: each costs air whatever its size."""
+        return 0 < self.packet_bytes <= SMALL_PACKET
+
+    @property
+    def has_collisions(self) -> bool:
+        """Whether collisions take much of a cell's time."""
+        return self.collision_ratio >= MUCH_AIR
 
     @property
     def title(self) -> str:
@@ -96,14 +123,23 @@ def gather_cells(result: Record) -> list[ChannelState]:
     return [state for state in _gather(result) if state.is_cell]
 
 
+@cached_on_record
 def _gather(result: Record) -> list[ChannelState]:
     links = result.manifest.get("scenario", {}).get("link", {})
     states = []
     for row in result.rows("channels"):
         if math.isnan(row["utilisation"]):
             continue
-        cell = {"channel": row["link"], "is_cell": True} if _is_cell(links, row["link"]) else {}
-        state = ChannelState(**{**row, **cell}, queues=0)
+        is_cell = find_cell(links.get(row["link"])) is not None
+        state = ChannelState(**row, queues=0)
+        if is_cell:
+            state = replace(
+                state,
+                channel=row["link"],
+                is_cell=True,
+                stations=list_air_shares(result, row["link"]),
+                packet_bytes=measure_packets(result, row["link"]),
+            )
         sharing = [
             queue
             for queue in result.rows("queues")
@@ -111,7 +147,3 @@ def _gather(result: Record) -> list[ChannelState]:
         ]
         states.append(replace(state, queues=len(sharing)))
     return states
-
-
-def _is_cell(links: Mapping[str, Any], link: str) -> bool:
-    return "dot11b" in links.get(link, {})

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from headend.analysis import facts
 from headend.analysis.acknowledgements import find_acks
+from headend.analysis.air import AirShare
 from headend.analysis.bottleneck import find_bottleneck
 from headend.analysis.causes import Causes, DelaySource, find_causes
 from headend.analysis.channels import ChannelState, gather_cells, gather_channels
@@ -20,6 +21,7 @@ from headend.analysis.contention import find_waits_for_grants
 from headend.analysis.facts import Action, Diagnosis, Fact, Remedy
 from headend.analysis.flow_groups import FlowGroup, gather_groups
 from headend.analysis.grading import PICTURE
+from headend.analysis.hops import find_hops
 from headend.analysis.lateness import find_emulation, is_open_loop, is_trustworthy
 from headend.analysis.modem_tlvs import find_tlvs, list_tlv_settings
 from headend.analysis.policers import find_policed
@@ -34,6 +36,7 @@ from headend.analysis.queues import (
     STANDING_TIME,
     STOOD_AT_TIMES,
     name_queue_key,
+    weigh_queues,
 )
 from headend.analysis.routers import find_router
 from headend.analysis.routes import list_queues
@@ -57,6 +60,7 @@ from headend.analysis.tunnels import find_tunnel
 from headend.analysis.turns import find_turn
 from headend.engine.description import REAL, describe, find_queue, list_discards
 from headend.results.record import Record, cached_on_record
+from headend.scenario.cells import find_cell
 from headend.scenario.parameters import find_value
 from headend.text.quantity import parse_quantity
 
@@ -141,7 +145,15 @@ def diagnose(record: Record) -> Diagnosis:
     case = open_case(record)
     every = (fact for find in FINDERS for fact in find(case))
     causes = tuple(find_main_causes(case))
-    return Diagnosis(tuple(every), causes, _find_beside(case, causes))
+    hops = find_hops(
+        record,
+        [group.worst.flow for group in case.groups],
+        causes,
+        case.queue,
+        suffers=bool(case.suffering),
+    )
+    told = (*every, *((hops,) if hops else ()))
+    return Diagnosis(told, causes, _find_beside(case, causes), hops)
 
 
 def find_reservations(record: Record) -> Iterator[Fact]:
@@ -318,12 +330,52 @@ def _describe_full_line(case: Case, queue: QueueState, passing: str) -> Fact:
 def _describe_shortage(record: Record, queue: QueueState, channel: ChannelState) -> Fact:
     """Describe the full channel that a queue waits for; a law in the queue may shorten the wait."""
     stands, shorter = queue.standing_ratio > STANDING_TIME, shorten(record, queue)
+    is_long = stands or (channel.is_cell and (queue.delay_p99_ns or 0.0) > LONG_WAIT)
     # Where senders slow down, the queue decides how long packets wait for the channel.
-    helps = stands and queue.is_tcps and shorter.action is Action.ADD_AQM
+    helps = is_long and queue.is_tcps and shorter.action is Action.ADD_AQM
     path, value = (shorter.path, shorter.value) if helps else ("", "")
-    capacity = Remedy(Action.MORE_CAPACITY, channel.channel, path, value)
-    remedies = (capacity, shorter) if stands else (capacity,)
+    action = Action.MORE_CAPACITY
+    if channel.is_cell:
+        is_small = channel.has_small_packets and not channel.slow_station
+        action = Action.LARGER_PACKETS if is_small else Action.MORE_AIR
+    capacity = Remedy(action, channel.channel, path, value)
+    others = _relieve_cell(record, queue, channel) if channel.is_cell else ()
+    remedies = (capacity, *others, shorter) if stands else (capacity, *others)
     return facts.WaitsForChannel(queue, channel, stands, remedies=remedies)
+
+
+def _relieve_cell(record: Record, queue: QueueState, channel: ChannelState) -> Iterator[Remedy]:
+    """Find what else takes the air that a queue of a cell waits for, and what may give it back.
+
+    That is another node's standing queue: what its senders have in flight comes back to this one.
+    And it is a slow station, which may come as near as the fastest one is.
+    """
+    standing = (
+        row
+        for row in weigh_queues(record)
+        if row["link"] == channel.link
+        and row["queue"] != queue.queue
+        and row["standing_ratio"] > STANDING_TIME
+    )
+    longest = max(standing, key=lambda row: row["median"], default=None)
+    other = describe_queue(record, longest["queue"]) if longest else None
+    if other and other.is_tcps and (remedy := shorten(record, other)).action is Action.ADD_AQM:
+        yield remedy
+    if slow := channel.slow_station:
+        yield _bring_nearer(record, channel.link, slow)
+
+
+def _bring_nearer(record: Record, link: str, slow: AirShare) -> Remedy:
+    """Give a slow station the rate of the fastest one, where the scenario writes both."""
+    cell = find_cell(record.manifest["scenario"].get("link", {}).get(link))
+    if cell is None or not isinstance(cell.stations.get(slow.station, {}).get("rate"), str):
+        return Remedy(Action.FASTER_STATION, slow.station)
+    # A station without a rate has that of the cell.
+    rates = [table.get("rate") for table in (cell.table, *cell.stations.values())]
+    written = [own for own in rates if isinstance(own, str)]
+    fastest = max(written, key=lambda own: parse_quantity(own, "rate").value)
+    path = f"link.{link}.{cell.kind}.station.{slow.station}.rate"
+    return Remedy(Action.FASTER_STATION, slow.station, path, fastest)
 
 
 def _find_throttled(record: Record, queue: QueueState) -> Iterator[Fact]:
@@ -571,7 +623,14 @@ def _find_beside(
         return facts.LimitedTransfers(tuple(found[:1]))
     if controls := _find_controls(case.record):
         return controls
-    shares = [limit for limit in limits if limit.kind is Limit.LINE and limit.links > 1]
+    named = {cause.channel.title for cause in causes if isinstance(cause, facts.WaitsForChannel)}
+    shares = [
+        limit
+        for limit in limits
+        if limit.kind is Limit.LINE
+        and limit.links > 1
+        and not (limit.line and limit.line.name in named)
+    ]
     return facts.LimitedTransfers(tuple(shares[:1])) if shares else None
 
 

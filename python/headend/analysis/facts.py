@@ -61,6 +61,12 @@ class Action(StrEnum):
     LOWER_RATE = "lower_rate"
     #: A policer's burst is too short for TCP.
     RAISE_BURST = "raise_burst"
+    #: A cell is full: less of what takes its air.
+    MORE_AIR = "more_air"
+    #: A cell is full of small packets.
+    LARGER_PACKETS = "larger_packets"
+    #: A slow station takes much of a cell's air.
+    FASTER_STATION = "faster_station"
     #: A hash puts flows together that each could have a queue.
     SEPARATE_FLOWS = "separate_flows"
     #: A flow waits for its turn, and a scheduler that serves new flows first may spare it that.
@@ -323,7 +329,14 @@ class WaitsForChannel(QueueUse):
 
     channel: ChannelState
     stands: bool
-    shown_by = ("street", "queue", "rates")
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """What takes the air of a cell comes first where that is why it is full."""
+        state = self.channel
+        if state.slow_station or state.has_small_packets or state.has_collisions:
+            return ("air-time", "queue", "rates")
+        return ("street", "queue", "rates")
 
 
 @dataclass(frozen=True)
@@ -649,6 +662,66 @@ class KeptOut(Fact):
     more: int
 
 
+class HopKind(StrEnum):
+    """What a link on a home's way out is to those who live there."""
+
+    WIFI = "wifi"
+    CABLE = "cable"
+    LINE = "line"
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One of the links that a flow's packets cross.
+
+    Parameters
+    ----------
+    queues
+        The queues on it that the flow's packets meet, those upstream first.
+    channel
+        Of a cell: its channel; None of another link.
+    guilty
+        The directions in which it is to blame; empty where it is not.
+    """
+
+    link: str
+    kind: HopKind
+    queues: tuple[QueueState, ...]
+    channel: ChannelState | None = None
+    guilty: frozenset[str] = frozenset()
+
+    @property
+    def used_ratio(self) -> float | None:
+        """The share of its rate that is used, in the direction with more; None where unknown."""
+        used = [own.utilisation for own in self.queues if own.utilisation is not None]
+        return max(used, default=None)
+
+
+@dataclass(frozen=True)
+class Hops(Fact):
+    """The links on a way over Wi-Fi and others, and which of them is to blame.
+
+    Parameters
+    ----------
+    flow
+        Whose way it is: that of the flow which suffers most, of those that cross several.
+    hops
+        The links, from the flow's host on.
+    suffers
+        Whether somebody suffers.
+    """
+
+    flow: str
+    hops: tuple[Hop, ...]
+    suffers: bool
+    shown_by = ("air-time", "queue")
+
+    @property
+    def guilty(self) -> tuple[Hop, ...]:
+        """Those to blame."""
+        return tuple(hop for hop in self.hops if hop.guilty)
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """What is wrong with a run.
@@ -664,11 +737,15 @@ class Diagnosis:
     beside
         What limits a transfer meanwhile, where somebody suffers; None where the causes say it, or
         nothing is to be said.
+    hops
+        Which link the causes are about, where some are crossed over Wi-Fi; None elsewhere, and
+        where no cause is known.
     """
 
     facts: tuple[Fact, ...]
     causes: tuple[Fact, ...]
     beside: LimitedTransfers | UnequalControls | None = None
+    hops: Hops | None = None
 
     @property
     def cause(self) -> Fact | None:

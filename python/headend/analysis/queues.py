@@ -9,6 +9,7 @@ from typing import Any
 from headend.analysis.key_figure import read_number
 from headend.engine.columns import TABLES
 from headend.results.record import Record, cached_on_record
+from headend.scenario.cells import find_cell
 from headend.scenario.groups import name_group
 
 #: Share of the time, in which a packet in a queue had waited for more than 50 ms, from which it is
@@ -172,8 +173,8 @@ def find_key(links: Mapping[str, Any], queue: str) -> str | None:
     if link not in links:
         return _name_end_key(links, link, direction)
     kind = next(iter(links[link]))
-    if kind == "dot11b":
-        return f"link.{link}.dot11b.access_point.queue"
+    if find_cell(links[link]):
+        return f"link.{link}.{kind}.access_point.queue"
     if direction not in ("up", "down"):
         return f"link.{link}.{kind}.service_flow.{direction}.queue"
     return f"link.{link}.{kind}.{direction}{'stream' if kind == 'docsis' else ''}.queue"
@@ -186,6 +187,6 @@ def _name_end_key(links: Mapping[str, Any], place: str, direction: str) -> str |
     line = links.get(link, {})
     if stem in line.get("docsis", {}).get("modem", {}) and direction in ("up", "down"):
         return f"link.{link}.docsis.modem.{stem}.{direction}stream.queue"
-    if stem in line.get("dot11b", {}).get("station", {}):
-        return f"link.{link}.dot11b.station.{stem}.queue"
+    if (cell := find_cell(line)) and stem in cell.stations:
+        return f"link.{link}.{cell.kind}.station.{stem}.queue"
     return None

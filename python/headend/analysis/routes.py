@@ -14,6 +14,7 @@ from headend.analysis.key_figure import read_column
 from headend.analysis.low_latency import find_queue_of
 from headend.analysis.queues import weigh_queues
 from headend.results.record import Record, cached_on_record
+from headend.scenario.cells import find_cell
 from headend.text.quantity import parse_quantity
 
 #: Rows of queues by where they are: a link or what is attached to it, and the queue's direction.
@@ -63,16 +64,29 @@ def _list_stages(
     record: Record, flow: str, direction: str, places: _Places
 ) -> Iterator[list[dict[str, Any]]]:
     """Give the queues of each link on the way; a flow without a host is behind the only link."""
-    scenario = record.manifest.get("scenario", {})
-    hosts, links = scenario.get("host", {}), scenario.get("link", {})
-    name, *numbers = flow.split(".")
-    about = scenario.get("flow", {}).get(name, {})
-    peer, _, number = str(about.get("peer", "")).partition(".")
-    near, far = (list(hosts.get(end, {}).get("via", ())) for end in (about.get("host", ""), peer))
+    links = record.manifest.get("scenario", {}).get("link", {})
+    _, *numbers = flow.split(".")
+    near, far, number = _find_ways(record, flow)
     ways = [(hop, direction, numbers[:1]) for hop in near or (links if len(links) == 1 else ())]
     ways += [(hop, OPPOSITE[direction], [number]) for hop in reversed(far)]
     for hop, way, own in ways if direction == "up" else reversed(ways):
         yield _find_place(hop, way, own, links, places)
+
+
+def _find_ways(record: Record, flow: str) -> tuple[list[str], list[str], str]:
+    """Give the links of a flow's host and of its peer, each way out; and the peer's number."""
+    scenario = record.manifest.get("scenario", {})
+    hosts = scenario.get("host", {})
+    about = scenario.get("flow", {}).get(flow.partition(".")[0], {})
+    peer, _, number = str(about.get("peer", "")).partition(".")
+    near, far = (list(hosts.get(end, {}).get("via", ())) for end in (about.get("host", ""), peer))
+    return near, far, number
+
+
+def list_links(record: Record, flow: str) -> list[str]:
+    """List the links on a flow's way, from its host on; none where it names no host."""
+    near, far, _ = _find_ways(record, flow)
+    return list(dict.fromkeys(hop.partition(".")[0] for hop in [*near, *reversed(far)]))
 
 
 def _find_place(
@@ -80,7 +94,7 @@ def _find_place(
 ) -> list[dict[str, Any]]:
     """Find the queues of a link port in one direction; a number picks one of many modems."""
     link = hop.partition(".")[0]
-    if way == "down" and "dot11b" in links.get(link, {}):
+    if way == "down" and find_cell(links.get(link)):
         return list(places.get((link, way), ()))
     names = [hop, *(f"{hop}.{number}" for number in numbers if number)]
     return [row for name in names for row in places.get((name, way), ())]

@@ -14,7 +14,7 @@ from typing import Any
 
 from headend.analysis.channels import gather_channels
 from headend.analysis.key_figure import read_number
-from headend.analysis.queues import FULL, OWN_RATE, name_classic, weigh_queues
+from headend.analysis.queues import FULL, OWN_RATE, SHORT_WAIT, name_classic, weigh_queues
 from headend.analysis.requests import RequestLimit, find_request_limit
 from headend.analysis.routes import OPPOSITE, list_queues
 from headend.analysis.throttling import measure_time_under_way
@@ -68,11 +68,14 @@ class FullLine:
         The line's rate, bit/s; 0 of a channel, of which a flow has what others leave it.
     discipline
         The queue's; empty of a channel.
+    link
+        The link that it belongs to.
     """
 
     name: str
     rate_bps: float = 0.0
     discipline: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -272,12 +275,13 @@ def _find_full(record: Record, queues: Sequence[dict[str, Any]]) -> FullLine | N
     """Find what is full on a flow's way, of its queues: a line, or a channel that they share.
 
     Of several lines it is that of the lowest rate. A channel limits the flow rather than a line
-    that does not get all of its rate, if the flow's packets wait longer for the channel.
+    that does not get all of its rate, if the flow's packets wait longer for the channel; and rather
+    than any line before which they hardly wait, if they wait for the channel.
     """
     lines = [row for row in queues if row["utilisation"] > FULL]
     line = min(lines, key=lambda row: row["rate_bps"], default=None)
     waits = {
-        state.title: max(row["median"] for row in sharing)
+        state: max(row["median"] for row in sharing)
         for state in gather_channels(record)
         if state.is_full
         and (
@@ -288,17 +292,19 @@ def _find_full(record: Record, queues: Sequence[dict[str, Any]]) -> FullLine | N
             ]
         )
     }
-    channel = max(waits, key=lambda title: waits[title], default=None)
+    channel = max(waits, key=lambda state: waits[state], default=None)
     if channel and (
-        line is None or (line["utilisation"] <= OWN_RATE and waits[channel] > line["median"])
+        line is None
+        or (line["utilisation"] <= OWN_RATE and waits[channel] > line["median"])
+        or line["median"] <= SHORT_WAIT < waits[channel]
     ):
-        return FullLine(channel)
+        return FullLine(channel.title, link=channel.link)
     if line is None:
         return None
     # The two queues of an aggregate share one line, which has the name of the classic queue.
     name = name_classic(line["queue"])
     own = next((row for row in weigh_queues(record) if row["queue"] == name), line)
-    return FullLine(own["queue"], own["rate_bps"], own["discipline"])
+    return FullLine(own["queue"], own["rate_bps"], own["discipline"], own["link"])
 
 
 def _lose_on_path(rows: Sequence[Mapping[str, Any]]) -> float:

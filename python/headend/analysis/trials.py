@@ -169,14 +169,16 @@ def _list_by_cause(diagnosis: Diagnosis) -> list[list[Setting]]:
         main = [cause.main.remedies] if isinstance(cause, SeveralCauses) else []
         for remedies in (*main, cause.remedies):
             settings: dict[Setting, None] = {}
+            others: dict[Setting, None] = {}
             for remedy in remedies:
                 if remedy.setting:
                     settings[remedy.path, remedy.value] = None
                 if remedy.tlv_settings:
                     settings |= dict.fromkeys(remedy.tlv_settings)
                 elif remedy.action is Action.ADD_AQM and remedy.path:
-                    settings |= dict.fromkeys((remedy.path, law) for law in LAWS)
-            found += [list(settings)] if settings else []
+                    others |= dict.fromkeys((remedy.path, law) for law in LAWS)
+            # Another remedy tells more than another law for the same queue.
+            found += [list(settings | others)] if settings else []
     return found
 
 

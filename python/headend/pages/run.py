@@ -14,6 +14,7 @@ from headend.pages.section import Line, Page, Section, capitalise_first, fold, t
 from headend.scenario.codes import describe_codes
 from headend.scenario.modems import describe_configured
 from headend.text.quantity import format_quantity
+from headend.text.wording import capitalise
 from headend.wording.emulation import (
     describe_kind,
     describe_source,
@@ -31,6 +32,9 @@ from headend.wording.flow_tables import (
     tabulate_timing,
 )
 from headend.wording.flows import describe_marks
+from headend.wording.hops import TITLE as TITLE_OF_HOPS
+from headend.wording.hops import brief_hops, tabulate_hops
+from headend.wording.line import tell_air
 from headend.wording.real_flows import tabulate_real_flows
 from headend.wording.run import answer_run, describe_so_far
 from headend.wording.scores import TITLE, explain_scores, tabulate_scores
@@ -91,6 +95,7 @@ def describe_run(result: Record, figures: Sequence[Figure]) -> Page:
             ),
             *real,
             *_section_trials(result),
+            *_section_hops(verdict),
             *section_tables(result, verdict, "Flows" if real else "People", is_folded=True),
             *_section_scores(result),
             *([fold("Low latency", *aggregates, is_open=True)] if aggregates else []),
@@ -132,6 +137,17 @@ def _section_trials(result: Record) -> list[Section]:
     )
     table = Section("table", tabulate_trials(trials))
     return [Section("sections", [table, note], "What was tried")]
+
+
+def _section_hops(verdict: RunVerdict) -> list[Section]:
+    """Make the section on which link is to blame; none where packets cross none over Wi-Fi."""
+    hops = verdict.diagnosis.hops
+    if hops is None:
+        return []
+    parts = [text(f"{capitalise(brief_hops(hops))}."), Section("table", tabulate_hops(hops))]
+    if (state := next((hop.channel for hop in hops.hops if hop.channel), None)) is not None:
+        parts.append(text(tell_air(state)))
+    return [Section("sections", parts, TITLE_OF_HOPS)]
 
 
 def _section_scores(result: Record) -> list[Section]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from headend.scenario.cells import find_cell
 from headend.scenario.groups import name_group
 
 if TYPE_CHECKING:
@@ -64,5 +65,5 @@ def _list_channels(content: Mapping[str, Any]) -> Iterator[str]:
     for name, link in content.get("link", {}).items():
         if "docsis" in link:
             yield f"{name}.up"
-        if "docsis" in link or "dot11b" in link:
+        if "docsis" in link or find_cell(link):
             yield f"{name}.down"

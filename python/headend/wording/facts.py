@@ -4,8 +4,8 @@
 - `summarize_facts` gives a clause for the first lines of an answer;
 - `advise` says there what to change.
 
-The sentences of a subject stand in one file: ``queue.py``, ``line.py``, ``low_latency.py``,
-``emulation.py``.
+The sentences of a subject stand in one file: ``queue.py``, ``line.py``, ``hops.py``,
+``low_latency.py``, ``emulation.py``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from headend.analysis import facts
 from headend.analysis.facts import SHORTENING, Action, Fact, Remedy
-from headend.wording import emulation, line, low_latency, proposals, queue, transfers
+from headend.wording import emulation, hops, line, low_latency, proposals, queue, transfers
 
 
 class Words(NamedTuple):
@@ -69,6 +69,7 @@ WORDS: dict[type, Words] = {
     facts.OtherQueue: Words(transfers.full_other_queue, transfers.brief_other_queue),
     facts.Spells: Words(transfers.full_spells, transfers.brief_spells),
     facts.Unexplained: Words(line.full_unexplained),
+    facts.Hops: Words(hops.full_hops, hops.brief_hops),
     facts.SeveralCauses: Words(None, line.brief_several_causes),
     facts.LowLatencyUnused: Words(low_latency.full_unused),
     facts.LowLatencyUse: Words(low_latency.full_use),
@@ -118,6 +119,9 @@ ADVICE: dict[Action, Callable[[Any], str]] = {
         "No queue explains it: look at loss, the delay of the path and the offered rates."
     ),
     Action.MORE_CAPACITY: line.advise_on_channel,
+    Action.MORE_AIR: line.advise_on_air,
+    Action.LARGER_PACKETS: line.advise_on_air,
+    Action.FASTER_STATION: line.advise_on_station,
     Action.FLOW_QUEUES: lambda remedy: (
         "A queue for each flow (fq_codel) may protect those who send little"
         f"{proposals.end_untried(remedy)}."

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from headend.analysis import facts
+from headend.analysis.air import AirShare
 from headend.analysis.causes import CauseGroup, DelaySource
+from headend.analysis.channels import ChannelState
 from headend.analysis.collisions import MOST_FLOWS, Cost
 from headend.analysis.facts import Action, Remedy
+from headend.analysis.queues import LONG_WAIT
+from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 from headend.wording.proposals import end_untried
 from headend.wording.quantities import count, number, rate, share, time
@@ -13,6 +19,9 @@ from headend.wording.queue import MOST_NAMED, full_remedy, name_queue
 
 #: Causes that one sentence names; flows with further causes are only counted.
 MOST_CAUSES = 2
+
+#: Share of a cell's time from which a station is named.
+LEAST_AIR = 0.005
 
 #: Meetings of flows in hashed queues that are told of.
 MOST_MEETINGS = 2
@@ -85,7 +94,7 @@ def full_unexplained(fact: facts.Unexplained) -> str:
 
 
 def full_channel(fact: facts.FullChannel) -> str:
-    """Say that a channel is full, and by how much."""
+    """Say that a channel is full, and by how much; of a cell, who takes its air."""
     state = fact.channel
     text = f"The {state.title} ({state.sharing}) is full:"
     time_full = f"{share(state.full_ratio)} of the time"
@@ -93,7 +102,7 @@ def full_channel(fact: facts.FullChannel) -> str:
         return (
             f"{text} {time_full} somebody has a frame to send. Frames are on the air"
             f" {share(state.utilisation)} of the time, {share(state.collision_ratio)} of it in"
-            " collisions; backoff and the gaps between frames take the rest."
+            f" collisions; backoff and the gaps between frames take the rest. {tell_air(state)}"
         )
     used = rate(state.used_bps)
     if state.neighbours_bps > 0:
@@ -107,11 +116,68 @@ def full_channel(fact: facts.FullChannel) -> str:
 def brief_waits_for_channel(fact: facts.WaitsForChannel) -> str:
     """Say which channel is full, and how long packets wait for it."""
     state = fact.channel
-    name = "Wi-Fi channel" if state.is_cell else f"{state.direction}stream channel"
-    text = f"the {name} {state.channel} is full"
-    if not fact.stands:
-        return text
-    return f"{text}, and packets wait {time(fact.queue.delay_p50_ns)} in {name_queue(fact.queue)}"
+    text = f"the {state.direction}stream channel {state.channel} is full"
+    if state.is_cell:
+        text = f"the air of {state.channel} is full{_name_reasons(state)}"
+    wait, slow = fact.queue.delay_p50_ns, fact.queue.delay_p99_ns or 0.0
+    if fact.stands:
+        return f"{text}, and packets wait {time(wait)} in {name_queue(fact.queue)}"
+    if state.is_cell and slow > LONG_WAIT:
+        rare = f"1 packet in 100 waits more than {time(slow)} in {name_queue(fact.queue)}"
+        return f"{text}, and {rare}"
+    return text
+
+
+def _name_reasons(state: ChannelState) -> str:
+    """Say in brackets why the air of a cell is full, where that is no mere load."""
+    reasons = []
+    if slow := state.slow_station:
+        reasons.append(f"{_name_station(slow)} takes {_part(slow.air_ratio)} of it")
+    elif state.has_small_packets:
+        reasons.append(f"small packets, of {format_quantity(state.packet_bytes, 'size')}")
+    if state.has_collisions:
+        reasons.append(f"collisions take {_part(state.collision_ratio)} of it")
+    return f" ({', '.join(reasons)})" if reasons else ""
+
+
+def _name_station(one: AirShare) -> str:
+    """Name a station, with its rate where that is why it takes so much."""
+    return f"{one.label} at {rate(one.rate_bps)}" if one.is_slow else one.label
+
+
+def _part(ratio: float) -> str:
+    return share(round(ratio, 2))
+
+
+def tell_air(state: ChannelState) -> str:
+    """Say which stations take most of a cell's time, and what each packet costs it besides."""
+    named = [
+        f"{_name_station(one)} {_part(one.air_ratio)}"
+        for one in state.stations
+        if one.air_ratio >= LEAST_AIR
+    ]
+    text = f"Shares of the time: {list_names(named, MOST_NAMED) or 'hardly any'}."
+    if state.has_small_packets:
+        size = format_quantity(state.packet_bytes, "size")
+        text += f" Packets are of {size} on average, and each costs its gaps and its answer too."
+    return text
+
+
+def advise_on_air(remedy: Remedy) -> str:
+    """Say what makes room in a cell, and what shortens the wait where senders slow down."""
+    untried = end_untried(remedy)
+    wait = f"; a queue for each flow may shorten the wait{untried}" if untried else ""
+    if remedy.action is Action.LARGER_PACKETS:
+        return f"Only fewer or larger packets make room on the air: no queue does{wait}."
+    return f"Only less to send, or a cable for one station, makes room on the air{wait}."
+
+
+def advise_on_station(remedy: Remedy) -> str:
+    """Say what gives the air back that a slow station takes."""
+    return (
+        f"{capitalise(remedy.subject)} nearer to the access point, or on a cable, takes less"
+        f" air{end_untried(remedy)}."
+    )
 
 
 def advise_on_channel(remedy: Remedy) -> str:
@@ -127,6 +193,10 @@ def full_waits_for_channel(fact: facts.WaitsForChannel) -> list[str]:
         "It waits for the full channel: only more capacity, or less load, gives everyone their"
         " rate."
     )
+    if fact.channel.is_cell:
+        nearer = [one for one in fact.remedies if one.action is Action.FASTER_STATION]
+        told = [advise_on_air(replace(fact.remedies[0], path="")), *map(advise_on_station, nearer)]
+        cause = f"It waits for the air. {' '.join(told)}"
     if not fact.stands:
         return [cause]
     advice = full_remedy(fact.remedies[-1])

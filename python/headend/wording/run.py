@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headend.analysis.diagnosis import diagnose, find_nothing, find_reservations, open_case
-from headend.analysis.facts import Action, Diagnosis, Remedy
+from headend.analysis.facts import Action, Diagnosis, SpareLine
 from headend.analysis.flow_groups import FlowGroup
 from headend.analysis.grading import Grade
 from headend.analysis.queue_state import QueueState
@@ -19,6 +19,7 @@ from headend.text.wording import capitalise, join_names, list_names
 from headend.wording.answer import Answer, ask
 from headend.wording.facts import advise, describe_facts, summarize_facts
 from headend.wording.flows import describe_experience
+from headend.wording.hops import brief_hops, brief_uses
 from headend.wording.quantities import rate, share, time
 from headend.wording.table import Cell, Row, Table, make_matrix
 from headend.wording.transfers import tell_beside
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 LONGEST_SENTENCE = 160
 
 #: Proposals that say more than what to set.
-EXPLAINED = (Action.LOWER_RATE, Action.THIN_ACKS)
+EXPLAINED = (Action.LOWER_RATE, Action.THIN_ACKS, Action.FASTER_STATION)
 
 #: Flows that a question names at most.
 MOST_ASKED = 3
@@ -53,18 +54,22 @@ def answer_run(record: Record) -> Answer:
         return Answer(question, (*caveats, *nothing), lay_out_people(groups))
     diagnosis = diagnose(record)
     sentences = _write_sentences(
-        groups, case.suffering, diagnosis, homes, _advise(record, diagnosis.remedy)
+        groups, case.suffering, diagnosis, homes, _advise(record, diagnosis)
     )
     figure = _choose_figure(record, groups, diagnosis, has_street=bool(homes))
     return Answer(question, (*caveats, *filter(None, sentences)), lay_out_people(groups), figure)
 
 
-def _advise(record: Record, remedy: Remedy | None) -> str:
+def _advise(record: Record, diagnosis: Diagnosis) -> str:
     """Say what to change: as it was tried, where it was."""
-    trials = read_trials(record)
+    trials, remedy = read_trials(record), diagnosis.remedy
     if not trials or remedy is None:
         return advise(remedy)
     best, tried = choose_trial(trials), advise_as_tried(trials)
+    if best and diagnosis.cause:
+        # What helps most need not be what was proposed first.
+        helping = (own for own in diagnosis.cause.remedies if best.settings == (own.setting,))
+        remedy = next(helping, remedy)
     # A proposal says why; what needs no setting may help where no setting does.
     says_more = remedy.action in EXPLAINED or remedy.aqm_tlv or remedy.buffer_tlv
     is_explained = best is None or (says_more and best.settings == (remedy.setting,))
@@ -104,20 +109,25 @@ def _write_sentences(
 ) -> tuple[str, str]:
     """Say how flows fare and why, then what to change or which flows fare well."""
     judged = [group for group in groups if group.grades]
-    reason = summarize_facts(diagnosis.causes)
+    reason, lead = summarize_facts(diagnosis.causes), ""
+    if hops := diagnosis.hops:
+        lead = brief_hops(hops)
+        if not hops.guilty and isinstance(diagnosis.cause, SpareLine):
+            reason = brief_uses(hops)
     if suffering:
-        first = _fit(lambda most: _describe_suffering(suffering, judged, homes, most), reason)
+        first = _fit(lambda most: _describe_suffering(suffering, judged, homes, most), reason, lead)
         if diagnosis.beside:
             first = f"{first} {capitalise(tell_beside(diagnosis.beside))}."
         return first, advice or _describe_well(judged, suffering)
     if short := [group for group in groups if group.lacking_ns]:
-        return _fit(lambda most: _describe_unjudged(short, judged, most), reason), ""
+        return _fit(lambda most: _describe_unjudged(short, judged, most), reason, lead), ""
     fair = [group for group in judged if group.worst.grade is Grade.FAIR]
     if fair:
         return _fit(
-            lambda most: f"Nobody suffers, but {_describe_fates(fair, most)}", reason
+            lambda most: f"Nobody suffers, but {_describe_fates(fair, most)}", reason, lead
         ), advice
     first = _fit(lambda most: _describe_all(groups, judged, most))
+    reason = f"{lead}: {reason}" if lead and reason else reason
     # Advice stands in one sentence with the cause.
     if reason and advice:
         both = f"{capitalise(reason)}; {advice[0].lower()}{advice[1:]}"
@@ -136,10 +146,21 @@ def _describe_unjudged(short: Sequence[FlowGroup], judged: Sequence[FlowGroup], 
     return f"{text}; {_describe_fine(judged, most)}" if judged else text
 
 
-def _fit(write: Callable[[int], str], reason: str = "") -> str:
-    """Write a sentence that names up to three flows, as many as keep it short."""
+def _fit(write: Callable[[int], str], reason: str = "", lead: str = "") -> str:
+    """Write a sentence that names up to three flows, as many as keep it short.
+
+    Parameters
+    ----------
+    reason
+        What the sentence gives as its reason.
+    lead
+        What stands before the reason, in a sentence of both.
+    """
+    end = f": {reason}" if reason else ""
+    if lead and reason:
+        end = f". {capitalise(lead)}: {reason}"
     for most in (3, 2, 1):
-        sentence = f"{capitalise(write(most))}{f': {reason}' if reason else ''}."
+        sentence = f"{capitalise(write(most))}{end}."
         if len(sentence) <= LONGEST_SENTENCE:
             break
     return sentence

@@ -8,7 +8,7 @@ from typing import Any
 
 from headend.analysis.channels import ChannelState
 from headend.analysis.diagnosis import diagnose, open_case
-from headend.analysis.facts import Diagnosis
+from headend.analysis.facts import Diagnosis, Hops
 from headend.analysis.flow_groups import FlowGroup, pair_groups
 from headend.analysis.grading import ORDER
 from headend.analysis.quality import FlowQuality, judge_flows
@@ -64,6 +64,19 @@ class RunVerdict:
             "queue": asdict(self.queue) if self.queue else None,
             "notes": self.notes,
             "channels": [asdict(state) for state in self.channels],
+            **({"hops": self._describe_hops(hops)} if (hops := self.diagnosis.hops) else {}),
+        }
+
+    @staticmethod
+    def _describe_hops(fact: Hops) -> dict[str, Any]:
+        """Give the links on the way of the flow that suffers most, and which are to blame."""
+        return {
+            "flow": fact.flow,
+            "guilty": [hop.link for hop in fact.guilty],
+            "links": [
+                {**asdict(hop), "kind": str(hop.kind), "guilty": sorted(hop.guilty)}
+                for hop in fact.hops
+            ],
         }
 
 

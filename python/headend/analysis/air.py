@@ -1,0 +1,89 @@
+"""Who takes the air of a cell, and why it is full: slow stations, small packets, collisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headend.scenario.cells import find_cell
+from headend.scenario.groups import find_groups, label_member
+
+if TYPE_CHECKING:
+    from headend.results.record import Record
+
+#: A station is slow from this share of the fastest station's rate down: its frames then take about
+#: twice the air of the others' at least, and in an 802.11 cell everybody has as many turns (Heusse
+#: et al. 2003).
+SLOW_RATE = 0.5
+
+#: Share of the time from which it matters that a slow station, or collisions, take it.
+MUCH_AIR = 0.1
+
+#: Mean size of a cell's packets up to which their bits are little of what they cost, in bytes: at
+#: 11 Mbit/s those of 300 B are a fifth of a frame's time with preamble, gaps, backoff and answer
+#: (IEEE 802.11b-1999 §18.3.4).
+SMALL_PACKET = 300.0
+
+
+@dataclass(frozen=True)
+class AirShare:
+    """What a station, or a group of stations with one name, takes of the time of its cell.
+
+    Parameters
+    ----------
+    label
+        What to call it: ``printer``, or ``phone ×7``.
+    station
+        The station's name in the scenario.
+    air_ratio
+        Share of the time: its frames up and down with their gaps and answers, and broken ones.
+    rate_bps
+        Its data rate, bit/s; of a group the lowest.
+    is_slow
+        Whether its rate is half of the fastest station's or less.
+    """
+
+    label: str
+    station: str
+    air_ratio: float
+    rate_bps: float
+    is_slow: bool = False
+
+
+def list_air_shares(record: Record, link: str) -> tuple[AirShare, ...]:
+    """List what the stations of a cell take of its time, the one with most of it first."""
+    used: dict[str, float] = {}
+    for row in record.rows("air_time"):
+        if row["link"] == link and row["station"]:
+            used[row["station"]] = used.get(row["station"], 0.0) + row["air_ratio"]
+    rates = _list_rates(record, link)
+    fastest = max(rates.values(), default=0.0)
+    groups, shares = find_groups(used), dict[str, AirShare]()
+    scenario = record.manifest.get("scenario", {}).get("link", {})
+    cell = find_cell(scenario.get(link))
+    for name, ratio in used.items():
+        label, rate = label_member(name, groups), rates.get(name, fastest)
+        before = shares.get(label)
+        if before:
+            ratio, rate = ratio + before.air_ratio, min(rate, before.rate_bps)
+        stem = name.rpartition(".")[0] if cell and name not in cell.stations else name
+        shares[label] = AirShare(label, stem or name, ratio, rate, rate <= SLOW_RATE * fastest)
+    return tuple(sorted(shares.values(), key=lambda one: -one.air_ratio))
+
+
+def _list_rates(record: Record, link: str) -> Mapping[str, float]:
+    """List the data rates of a cell's stations, by their names, bit/s."""
+    prefix = f"{link}."
+    return {
+        row["queue"].removeprefix(prefix).rpartition(".")[0]: row["rate_bps"]
+        for row in record.rows("queues")
+        if row["link"] == link and row["direction"] == "up"
+    }
+
+
+def measure_packets(record: Record, link: str) -> float:
+    """Give the mean size of the packets that a cell's queues sent, in bytes; 0 for none."""
+    rows = [row for row in record.rows("queues") if row["link"] == link]
+    packets = sum(row["packets_dequeued"] for row in rows)
+    return float(sum(row["bytes_dequeued"] for row in rows)) / packets if packets else 0.0

@@ -1,0 +1,112 @@
+"""Which link is to blame where packets cross several: the Wi-Fi, the modem, or another one.
+
+The links to blame are those that the causes of a run are about, so that the answer names the link
+of which it gives the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from headend.analysis import facts
+from headend.analysis.channels import gather_cells
+from headend.analysis.facts import Fact, Hop, HopKind, Hops
+from headend.analysis.queue_state import QueueState, describe_queue, does_harm
+from headend.analysis.queues import FULL
+from headend.analysis.routes import list_links, list_queues
+from headend.analysis.transfer_limits import Limit
+from headend.results.record import Record
+from headend.scenario.cells import find_cell
+
+#: A link, and the direction in which it is to blame; empty for both.
+_Blame = tuple[str, str]
+
+#: Causes that lie beyond all links.
+_BEYOND = (facts.LossyPath, facts.LongPath, facts.Barred)
+
+#: Causes that say nothing of any link.
+_UNKNOWN = (facts.Unexplained, facts.Spells)
+
+
+def find_hops(
+    record: Record,
+    flows: Sequence[str],
+    causes: Sequence[Fact],
+    queue: QueueState | None,
+    *,
+    suffers: bool,
+) -> Hops | None:
+    """Find which link is to blame; None where no flow crosses a cell and another link.
+
+    Parameters
+    ----------
+    flows
+        The flows, that with the worst grade first.
+    causes
+        Why flows suffer; where none does, the state of the line.
+    queue
+        The queue that the run is judged by.
+    suffers
+        Whether a flow suffers.
+    """
+    flow = next((own for own in flows if _crosses_several(record, own)), None)
+    if flow is None or not causes or any(isinstance(cause, _UNKNOWN) for cause in causes):
+        return None
+    blamed: dict[str, set[str]] = {}
+    for link, direction in _list_blamed(causes, queue):
+        blamed.setdefault(link, set()).update([direction] if direction else ["up", "down"])
+    return Hops(flow, tuple(_describe_hops(record, flow, blamed)), suffers)
+
+
+def _crosses_several(record: Record, flow: str) -> bool:
+    """Say whether a flow crosses a cell and a link that is none."""
+    links = record.manifest.get("scenario", {}).get("link", {})
+    return len({find_cell(links.get(name)) is None for name in list_links(record, flow)}) > 1
+
+
+def _describe_hops(record: Record, flow: str, blamed: dict[str, set[str]]) -> Iterator[Hop]:
+    links = record.manifest["scenario"]["link"]
+    cells = {state.link: state for state in gather_cells(record)}
+    rows = [row for way in ("up", "down") for row in list_queues(record, flow, way)]
+    for link in list_links(record, flow):
+        met = dict.fromkeys(row["queue"] for row in rows if row["link"] == link)
+        states = (describe_queue(record, name) for name in met)
+        kind = HopKind.CABLE if "docsis" in links.get(link, {}) else HopKind.LINE
+        yield Hop(
+            link,
+            HopKind.WIFI if find_cell(links.get(link)) else kind,
+            tuple(state for state in states if state),
+            cells.get(link),
+            frozenset(blamed.get(link, ())),
+        )
+
+
+def _list_blamed(causes: Sequence[Fact], queue: QueueState | None) -> Iterator[_Blame]:
+    """List the links that causes are about."""
+    for cause in causes:
+        if isinstance(cause, facts.SeveralCauses):
+            yield from ((group.link, group.direction) for group in cause.groups)
+        elif isinstance(cause, facts.WaitsForGrants):
+            yield cause.link, "up"
+        elif isinstance(cause, facts.LimitedTransfers):
+            for limit in cause.limits:
+                if limit.line and limit.kind is Limit.LINE:
+                    yield limit.line.link, limit.direction
+        elif isinstance(cause, facts.Policed):
+            yield _split(cause.queue)
+        elif isinstance(cause, facts.QueueUse | facts.OtherQueue):
+            if not isinstance(cause, facts.SpareLine):
+                yield cause.queue.link, cause.queue.direction
+            if isinstance(cause, facts.TurnWait):
+                yield from map(_split, cause.others)
+        elif not isinstance(cause, _BEYOND) and queue and _is_busy(queue):
+            yield queue.link, queue.direction
+
+
+def _split(queue: str) -> _Blame:
+    """Give the link and the direction of a queue by its name."""
+    return queue.partition(".")[0], "down" if ".down" in queue else "up"
+
+
+def _is_busy(queue: QueueState) -> bool:
+    return does_harm(queue) or (queue.utilisation or 0.0) > FULL
