@@ -132,11 +132,11 @@ def _name_reasons(state: ChannelState) -> str:
     """Say in brackets why the air of a cell is full, where that is no mere load."""
     reasons = []
     if slow := state.slow_station:
-        reasons.append(f"{_name_station(slow)} takes {_part(slow.air_ratio)} of it")
+        reasons.append(f"{_name_station(slow)} takes {_part(slow.air_ratio)}")
     elif state.has_small_packets:
         reasons.append(f"small packets, of {format_quantity(state.packet_bytes, 'size')}")
     if state.has_collisions:
-        reasons.append(f"collisions take {_part(state.collision_ratio)} of it")
+        reasons.append(f"collisions take {_part(state.collision_ratio)}")
     return f" ({', '.join(reasons)})" if reasons else ""
 
 

@@ -63,21 +63,35 @@ class RunVerdict:
             "findings": list(map(describe_quality, self.findings)),
             "queue": asdict(self.queue) if self.queue else None,
             "notes": self.notes,
-            "channels": [asdict(state) for state in self.channels],
-            **({"hops": self._describe_hops(hops)} if (hops := self.diagnosis.hops) else {}),
+            "channels": [_describe_channel(state) for state in self.channels],
+            **({"hops": _describe_hops(hops)} if (hops := self.diagnosis.hops) else {}),
         }
 
-    @staticmethod
-    def _describe_hops(fact: Hops) -> dict[str, Any]:
-        """Give the links on the way of the flow that suffers most, and which are to blame."""
-        return {
-            "flow": fact.flow,
-            "guilty": [hop.link for hop in fact.guilty],
-            "links": [
-                {**asdict(hop), "kind": str(hop.kind), "guilty": sorted(hop.guilty)}
-                for hop in fact.hops
-            ],
-        }
+
+def _describe_channel(state: ChannelState) -> dict[str, Any]:
+    """Give a channel as JSON can hold it; what cells alone have is left out of others."""
+    found = asdict(state)
+    if not state.is_cell:
+        del found["stations"], found["packet_bytes"]
+    return found
+
+
+def _describe_hops(fact: Hops) -> dict[str, Any]:
+    """Give the links on the way of the flow that suffers most, and which are to blame."""
+    return {
+        "flow": fact.flow,
+        "guilty": [hop.link for hop in fact.guilty],
+        "links": [
+            {
+                "link": hop.link,
+                "kind": str(hop.kind),
+                "guilty": sorted(hop.guilty),
+                "queues": list(map(asdict, hop.queues)),
+                "channel": _describe_channel(hop.channel) if hop.channel else None,
+            }
+            for hop in fact.hops
+        ],
+    }
 
 
 @cached_on_record
