@@ -16,6 +16,7 @@ from headend.analysis.channels import ChannelState
 from headend.analysis.collisions import Meeting
 from headend.analysis.low_latency import Aggregate, AggregateFlow
 from headend.analysis.queue_state import QueueState
+from headend.analysis.queues import FULL
 from headend.analysis.spells import Spell
 from headend.analysis.throttling import Throttled
 from headend.analysis.transfer_limits import ControlShare, TransferLimit
@@ -695,6 +696,11 @@ class Hop:
         """The share of its rate that is used, in the direction with more; None where unknown."""
         used = [own.utilisation for own in self.queues if own.utilisation is not None]
         return max(used, default=None)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all of it is used, or nearly: it is the next to hold somebody up."""
+        return self.channel.is_full if self.channel else (self.used_ratio or 0.0) > FULL
 
 
 @dataclass(frozen=True)

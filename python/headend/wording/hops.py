@@ -33,13 +33,15 @@ def name_hop(fact: Hops, hop: Hop) -> str:
 
 
 def brief_hops(fact: Hops) -> str:
-    """Say which link is to blame, and which is not."""
+    """Say which link is to blame, which is not, and which would be the next."""
     guilty = [name_hop(fact, hop) for hop in fact.guilty]
     others = [name_hop(fact, hop) for hop in fact.hops if not hop.guilty]
     if not guilty:
         none = f"neither {' nor '.join(others)}"
-        return f"it is {none}" if fact.suffers else f"{none} is full"
+        return f"it is {none}" if fact.suffers else f"{none} is the limit"
     rest = f", not {' or '.join(others)}" if others else ""
+    if near := [name_hop(fact, hop) for hop in fact.hops if hop.is_full and not hop.guilty]:
+        rest = f", with {join_names(near)} nearly full too"
     if fact.suffers:
         both = "both " if len(guilty) == 2 and not others else ""
         return f"it is {both}{join_names(guilty)}{rest}"

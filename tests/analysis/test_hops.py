@@ -1,0 +1,303 @@
+"""Which of two links is to blame, held against the same home with better queues on either."""
+
+from __future__ import annotations
+
+import copy
+import json
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import headend
+from headend.analysis.diagnosis import diagnose
+from headend.analysis.facts import Action, Hops
+from headend.analysis.quality import judge_flows
+from headend.analysis.queues import find_key
+from headend.analysis.trials import choose_trial, list_candidates
+from headend.results.record import Record
+from headend.running.advice import try_advice
+from headend.running.experiment import plan_run
+from headend.text.quantity import format_quantity
+from headend.wording.hops import tabulate_hops
+from headend.wording.run import answer_run
+from headend.wording.verdict import judge
+
+CALL = {"host": "phone", "application": "voice", "rtt": "30 ms"}
+PING = {"host": "phone", "application": "ping", "rtt": "20 ms"}
+UPLOAD = {"host": "laptop", "application": "bulk", "direction": "up", "rtt": "30 ms"}
+DOWNLOAD = {**UPLOAD, "direction": "down"}
+TWO = {"laptop": {}, "phone": {}}
+
+
+def make_home(
+    flows: Mapping[str, Any],
+    stations: Mapping[str, Any] = TWO,
+    up: str = "5 Mbit/s",
+    down: str = "50 Mbit/s",
+) -> dict[str, Any]:
+    """Make a home: an 802.11b cell behind a cable modem, without AQM anywhere."""
+    queue = {"drop_tail": {"limit": "100 packets"}}
+    return {
+        "duration": "25 s",
+        "warmup": "5 s",
+        "link": {
+            "wifi": {"dot11b": {"access_point": {"queue": queue}, "station": dict(stations)}},
+            "cable": {
+                "docsis": {
+                    "preset": "docsis30",
+                    "upstream": {"rate": up, "queue": {"drop_tail": {"limit": "300 ms"}}},
+                    "downstream": {"rate": down},
+                }
+            },
+        },
+        "host": {name: {"via": [f"wifi.{name}", "cable"]} for name in stations},
+        "flow": dict(flows),
+    }
+
+
+def relieve(scenario: Mapping[str, Any], link: str) -> dict[str, Any]:
+    """Give the same home with a queue for each flow at both ends of a link, and stations near."""
+    home = copy.deepcopy(dict(scenario))
+    if link == "wifi":
+        cell = home["link"]["wifi"]["dot11b"]
+        for node in (cell["access_point"], *cell["station"].values()):
+            node["queue"] = "fq_codel"
+            node.pop("rate", None)
+    else:
+        for way in ("upstream", "downstream"):
+            home["link"]["cable"]["docsis"][way]["queue"] = "fq_codel"
+    return home
+
+
+def make_both() -> dict[str, Any]:
+    """Make a home whose upload fills the modem while a copy between two others fills the air."""
+    local = {"host": "nas", "peer": "tv", "application": "bulk"}
+    stations = {"laptop": {}, "phone": {}, "nas": {}, "tv": {}}
+    home = make_home({"ping": PING, "copy": local, "put": UPLOAD}, stations, up="1 Mbit/s")
+    home["host"] |= {name: {"via": [f"wifi.{name}"]} for name in ("nas", "tv")}
+    return home
+
+
+SMALL = {**CALL, "application": {"voice": {"interval": "10 ms", "size": "120 B"}}}
+SLOW = {**TWO, "printer": {"rate": "1 Mbit/s"}}
+PRINT = {"host": "printer", "application": "bulk", "direction": "down", "rtt": "30 ms"}
+
+#: Homes, with the links to blame and the queue in which the reason is.
+GUILTY: dict[str, tuple[dict[str, Any], set[str], str]] = {
+    "upload fills the modem": (
+        make_home({"call": CALL, "put": UPLOAD}, up="1 Mbit/s"),
+        {"cable"},
+        "cable.up",
+    ),
+    "download fills the CMTS": (
+        make_home({"call": CALL, "get": DOWNLOAD}, down="2 Mbit/s"),
+        {"cable"},
+        "cable.down",
+    ),
+    "download fills the access point": (
+        make_home({"call": CALL, "get": DOWNLOAD}),
+        {"wifi"},
+        "wifi.down",
+    ),
+    "upload fills its own station": (
+        make_home({"call": {**CALL, "host": "laptop"}, "put": UPLOAD}, up="20 Mbit/s"),
+        {"wifi"},
+        "wifi.laptop.up",
+    ),
+    "upload of another station takes the air": (
+        make_home({"call": CALL, "put": UPLOAD}, up="20 Mbit/s"),
+        {"wifi"},
+        "wifi.down",
+    ),
+    "slow station takes the air": (
+        make_home({"call": CALL, "print": PRINT}, SLOW),
+        {"wifi"},
+        "wifi.down",
+    ),
+    "small packets fill the air": (
+        make_home({"call": SMALL}, {"phone": {"count": 7}}),
+        {"wifi"},
+        "wifi.down",
+    ),
+    "both fill": (make_both(), {"wifi", "cable"}, "wifi.down"),
+}
+
+#: What the answer says of each.
+SAYS = {
+    "upload fills the modem": "It is the modem, not the Wi-Fi: ",
+    "download fills the CMTS": "It is the cable line, not the Wi-Fi: ",
+    "download fills the access point": "It is the Wi-Fi, not the modem: the air of wifi is full",
+    "upload fills its own station": "It is the Wi-Fi, not the modem: the air of wifi is full",
+    "upload of another station takes the air": "It is the Wi-Fi, not the modem: ",
+    "slow station takes the air": "is full (printer at 1 Mbit/s takes ",
+    "small packets fill the air": "is full (small packets, of 120 B",
+    "both fill": "It is both the Wi-Fi and the modem: ",
+}
+
+
+def find_hops(record: Record) -> Hops:
+    hops = diagnose(record).hops
+    assert hops
+    return hops
+
+
+def does_suffer(record: Record) -> bool:
+    return any(flow.suffers for flow in judge_flows(record))
+
+
+@pytest.mark.parametrize("name", GUILTY)
+def test_the_guilty_link_is_told_with_its_queue_and_the_innocent_one_with_it(name: str) -> None:
+    scenario, guilty, queue = GUILTY[name]
+    result = headend.run(scenario)
+    assert does_suffer(result)
+    assert {hop.link for hop in find_hops(result).guilty} == guilty
+    sentence = answer_run(result).sentences[0]
+    assert SAYS[name] in sentence
+    assert queue in sentence
+
+
+@pytest.mark.parametrize("name", set(GUILTY) - {"small packets fill the air"})
+def test_queues_for_each_flow_help_on_the_guilty_links_and_on_no_other(name: str) -> None:
+    scenario, guilty, _ = GUILTY[name]
+    for link in ("wifi", "cable"):
+        suffers = does_suffer(headend.run(relieve(scenario, link)))
+        assert suffers == (guilty != {link}), f"with better queues on {link}"
+    assert not does_suffer(headend.run(relieve(relieve(scenario, "wifi"), "cable")))
+
+
+@pytest.mark.parametrize(
+    ("flows", "says"),
+    [
+        ({"call": CALL}, "Neither the Wi-Fi nor the modem is the limit: the air is wanted "),
+        (
+            {"call": {**CALL, "path": {"loss": "8 %"}}},
+            "It is neither the Wi-Fi nor the modem: the path beyond the line loses ",
+        ),
+        ({"call": {**CALL, "rtt": "700 ms"}}, "It is neither the Wi-Fi nor the modem: the path "),
+        (
+            {"get": {**DOWNLOAD, "tcp": {"receive_window": "16 KiB"}}},
+            "Neither the Wi-Fi nor the modem is the limit: the receive window limits get",
+        ),
+    ],
+)
+def test_where_neither_link_is_the_cause_none_is_blamed(flows: dict[str, Any], says: str) -> None:
+    result = headend.run(make_home(flows))
+    assert not find_hops(result).guilty
+    assert says in " ".join(answer_run(result).sentences)
+
+
+@pytest.mark.parametrize(
+    ("flow", "up", "says"),
+    [
+        (DOWNLOAD, "5 Mbit/s", "The Wi-Fi is the limit, not the modem: "),
+        (UPLOAD, "1 Mbit/s", "The modem is the limit, not the Wi-Fi: "),
+    ],
+)
+def test_a_transfer_alone_is_told_which_link_limits_it(
+    flow: dict[str, Any], up: str, says: str
+) -> None:
+    told = answer_run(headend.run(make_home({"file": flow}, up=up))).sentences
+    assert says in " ".join(told)
+
+
+def test_a_link_that_is_nearly_full_too_is_not_cleared_of_it() -> None:
+    """Cell and modem carry about as much, so that better queues on either help."""
+    scenario = make_home({"call": CALL, "put": UPLOAD})
+    result = headend.run(scenario)
+    assert "It is the Wi-Fi, with the modem nearly full too: " in answer_run(result).sentences[0]
+    assert not does_suffer(headend.run(relieve(scenario, "cable")))
+
+
+def test_an_upload_that_waits_in_its_station_is_not_limited_by_a_modem_with_a_short_queue() -> None:
+    result = headend.run(make_home({"call": CALL, "put": UPLOAD}))
+    used = {row["queue"]: row["utilisation"] for row in result.rows("queues")}
+    assert used["cable.up"] > 0.9
+    assert "put has its share of the full channel of wifi" in judge(result).paragraph
+
+
+def test_of_each_link_waits_and_use_are_told_and_of_the_air_by_whom() -> None:
+    result = headend.run(GUILTY["slow station takes the air"][0])
+    rows = {row["queue"]: row for row in result.rows("queues")}
+    told, hops = judge(result).paragraph, find_hops(result)
+    for name in ("wifi.phone.up", "wifi.down", "cable.up", "cable.down"):
+        wait = format_quantity(rows[name]["delay_p50_ns"], "time")
+        assert f"{wait} in {name}" in told
+    assert "the air is wanted " in told
+    shares = {
+        row["use"]: row["air_ratio"]
+        for row in result.rows("air_time")
+        if row["station"] == "printer"
+    }
+    assert f"printer at 1 Mbit/s {round(sum(shares.values()) * 100)} %" in told
+    labels = [row.label.text for row in tabulate_hops(hops).rows if not isinstance(row.label, str)]
+    assert labels == ["Wi-Fi", "Modem"]
+
+
+def test_json_has_the_links_only_where_some_are_crossed_over_wifi() -> None:
+    told = judge(headend.run(GUILTY["both fill"][0])).to_dict()["hops"]
+    assert told["guilty"] == ["wifi", "cable"]
+    assert [link["guilty"] for link in told["links"]] == [["down"], ["up"]]
+    json.dumps(told)
+    alone = make_home({"put": {**UPLOAD, "host": "here"}}, up="1 Mbit/s")
+    alone = {**alone, "link": {"cable": alone["link"]["cable"]}, "host": {"here": {}}}
+    alone["host"]["here"]["via"] = ["cable"]
+    assert "hops" not in judge(headend.run(alone)).to_dict()
+
+
+def test_a_slow_stations_rate_is_tried_and_told_as_coming_nearer() -> None:
+    """Its own upload takes the air, which no queue gives back."""
+    home = make_home({"call": CALL, "print": {**PRINT, "direction": "up"}}, SLOW)
+    home["link"]["wifi"]["dot11b"]["access_point"]["queue"] = "fq_codel"
+    plan = plan_run(home, [])
+    result = plan.carry_out()
+    nearer = ("link.wifi.dot11b.station.printer.rate", "11 Mbit/s")
+    assert (nearer,) in list_candidates(result)
+    trials = try_advice(plan, result, threading.Event())
+    best = choose_trial(trials)
+    assert best
+    assert best.settings == ("link.wifi.dot11b.station.printer.rate='11 Mbit/s'",)
+    result.manifest["advice"] = [trial.to_dict() for trial in trials]
+    told = answer_run(result).sentences[1]
+    assert told.startswith("Printer nearer to the access point, or on a cable, takes less air.")
+    assert "Tried `--set link.wifi.dot11b.station.printer.rate='11 Mbit/s'`" in told
+
+
+def test_where_small_packets_fill_the_air_fewer_of_them_are_the_advice() -> None:
+    result = headend.run(GUILTY["small packets fill the air"][0])
+    remedy = diagnose(result).remedy
+    assert remedy
+    assert remedy.action is Action.LARGER_PACKETS
+    larger = make_home(
+        {"call": {**CALL, "application": {"voice": {"interval": "40 ms", "size": "360 B"}}}},
+        {"phone": {"count": 7}},
+    )
+    assert not does_suffer(headend.run(larger))
+
+
+def test_two_standing_queues_on_two_links_are_tried_together() -> None:
+    result = headend.run(GUILTY["both fill"][0])
+    first = list_candidates(result)[0]
+    assert {path for path, _ in first} == {
+        "link.wifi.dot11b.access_point.queue",
+        "link.cable.docsis.upstream.queue",
+    }
+
+
+@pytest.mark.parametrize("kind", ["dot11b", "dot11n", "dot11ax"])
+def test_a_cell_of_any_kind_is_judged_as_one(kind: str) -> None:
+    """What is said of a run does not hang on the name of the cell's generation."""
+    result = headend.run(GUILTY["slow station takes the air"][0])
+    manifest = json.loads(json.dumps(result.manifest).replace("dot11b", kind))
+    renamed = Record(result.tables, manifest)
+    assert answer_run(renamed).sentences[0] == answer_run(result).sentences[0]
+    assert find_hops(renamed) == find_hops(result)
+    settings = [setting for own in list_candidates(renamed) for setting in own]
+    assert {path for path, _ in settings} == {
+        f"link.wifi.{kind}.access_point.queue",
+        f"link.wifi.{kind}.station.printer.rate",
+    }
+    assert find_key(manifest["scenario"]["link"], "wifi.phone.up") == (
+        f"link.wifi.{kind}.station.phone.queue"
+    )
