@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from headend.modem_file.generation import find_generation
+from headend.recommendation.air import Air
 from headend.recommendation.router import Router, list_routers
 from headend.recommendation.tier import Tier
 
@@ -56,6 +57,10 @@ class Feature(StrEnum):
     FASTER = "faster-tier"
     #: The same line while nobody uploads.
     NO_UPLOAD = "no-upload"
+    #: The queues of the Wi-Fi before the line.
+    WIFI = "wifi"
+    #: The same line without the Wi-Fi before it.
+    ETHERNET = "ethernet"
 
     @property
     def words(self) -> str:
@@ -65,6 +70,8 @@ class Feature(StrEnum):
             "aqm": "AQM",
             "aqm-off": "AQM off",
             "router-and-aqm": "router and AQM",
+            "wifi": "Wi-Fi",
+            "ethernet": "Ethernet",
         }
         return names.get(self, self.replace("-", " "))
 
@@ -103,6 +110,8 @@ class Candidate:
         The home's own router; None where there is none.
     has_uploads
         Whether the people's uploads run.
+    air
+        What is different of the Wi-Fi before the line; None where it stays as it is.
     """
 
     label: str
@@ -114,6 +123,7 @@ class Candidate:
     size: int | None = None
     router: Router | None = None
     has_uploads: bool = True
+    air: Air | None = None
 
     @property
     def is_pie_by_default(self) -> bool:
@@ -135,12 +145,13 @@ class Candidate:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Candidate:
         """Make a candidate of what `to_dict` gave."""
-        router = content.get("router")
+        router, air = content.get("router"), content.get("air")
         found = cls(
             **{
                 **content,
                 "feature": Feature(content["feature"]),
                 "router": router and Router(**router),
+                "air": air and Air(air),
             }
         )
         # Results of before call a modem as delivered what a tier has today.

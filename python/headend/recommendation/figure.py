@@ -66,12 +66,23 @@ _SLOTS = {
     Feature.BUFFER: 0,
     Feature.FASTER: QUEUES,
     Feature.NO_UPLOAD: QUEUES,
+    Feature.WIFI: 4,
+    Feature.ETHERNET: QUEUES,
 }
 _ROUTERS = ("triangle-right", "triangle-left")
 _SHAPES = dict(
     zip(
         _SLOTS,
-        (SHAPES[5], *SHAPES[3:5], *SHAPES[:3], *_ROUTERS, SHAPES[0], *SHAPES[3:5]),
+        (
+            SHAPES[5],
+            *SHAPES[3:5],
+            *SHAPES[:3],
+            *_ROUTERS,
+            SHAPES[0],
+            *SHAPES[3:5],
+            _ROUTERS[1],
+            SHAPES[5],
+        ),
         strict=True,
     )
 )

@@ -1,9 +1,9 @@
 """What is tried for a line of one's own: what its owner can do, and what the provider can.
 
 Settings of the provider's device (a buffer, an AQM, low latency) and the owner's router can be
-recommended. What costs money (twice the rate) or comfort (no uploads) is there to compare with.
-Fewer sizes are tried than for an operator's tier: an owner asks whether a shorter buffer helps, and
-not for the best KiB.
+recommended. What costs money (twice the rate) or comfort (no uploads, no Wi-Fi) is there to compare
+with. Fewer sizes are tried than for an operator's tier: an owner asks whether a shorter buffer
+helps, and not for the best KiB.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from headend.recommendation.air import Air
 from headend.recommendation.candidate import (
     DEFAULT_TARGET,
     LONGEST,
@@ -84,8 +85,10 @@ def list_own_candidates(
         )
     if not varies:
         tried += _list_faster(tier)
+    tried += _list_air(tier, is_alone=Feature.ROUTER not in features)
     asked = {*features, Feature.TODAY, Feature.NO_UPLOAD, Feature.FASTER}
     asked |= {Feature.BUFFER} if Feature.BUFFER_CONTROL in features else set()
+    asked |= {Feature.WIFI, Feature.ETHERNET}
     found = [
         own
         for own in tried
@@ -94,6 +97,24 @@ def list_own_candidates(
     if tier.variation:
         return [own for own in found if own.label in tier.variation.tried]
     return found
+
+
+def _list_air(tier: Tier, *, is_alone: bool) -> Iterator[Candidate]:
+    """List what is tried of the Wi-Fi before a line: queues there, and the line without it.
+
+    Where a router may be set too, both are tried together: each of the two links may need it.
+    """
+    if not tier.cells:
+        return
+    up, down = find_today(tier)
+    for air in (Air.ACCESS_POINT, Air.NODES):
+        yield Candidate(air.label, Feature.WIFI, up, down, air=air)
+        if not is_alone:
+            router = Router("cake", SHARES[0])
+            label = f"{air.label}, {router.label}"
+            yield Candidate(label, Feature.WIFI, up, down, router=router, air=air)
+    air = Air.ETHERNET
+    yield Candidate(air.label, Feature.ETHERNET, up, down, is_settable=False, air=air)
 
 
 def _list_low_routers(tier: Tier) -> list[Router]:
@@ -225,7 +246,15 @@ def name_queue(today: Mapping[str, Any]) -> str:
 
 def _is_today(tier: Tier, candidate: Candidate) -> bool:
     """Say whether a setting of the provider's is what the line has today."""
-    if candidate.router or candidate.feature in (Feature.NO_UPLOAD, Feature.FASTER):
+    if (
+        candidate.router
+        or candidate.air
+        or candidate.feature
+        in (
+            Feature.NO_UPLOAD,
+            Feature.FASTER,
+        )
+    ):
         return False
     today, _ = find_today(tier)
     if candidate.feature is Feature.LOW_LATENCY:

@@ -1,7 +1,7 @@
 """Reads a scenario of one's own line as a tier, with the people that its flows are.
 
-Such a scenario is written by ``headend import`` from a measurement, or by hand. It has one link: a
-cable line with one modem, or a plain link.
+Such a scenario is written by ``headend import`` from a measurement, or by hand. It has one line, a
+cable line with one modem or a plain link, and cells of Wi-Fi over which hosts may reach it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from headend.recommendation.people import TABLES, list_demands, name_application
 from headend.recommendation.rates import LEAST_RATE, find_capacities
 from headend.recommendation.tier import DOCSIS, PLAIN, Tier, copy_tables
 from headend.recommendation.tiers_file import TiersFile
+from headend.scenario.cells import find_cell
 from headend.scenario.file_access import FileAccess
 from headend.scenario.fit_note import FitNote, read_fit_note
 from headend.scenario.source import LARGEST_SCENARIO_BYTES, read_scenario
@@ -64,13 +65,16 @@ def read_own_line(path: Path, allowed: tuple[Path, ...] = ()) -> TiersFile:
         read_toml(path, "scenario"),
     )
     _check_links(path, content.get("link"))  # before the engine asks where each flow belongs
-    if "flow" not in content:
+    if "flow" not in content and not any(map(find_cell, content["link"].values())):
         text = replace(text, content=f"{text.content}\n{_PROBE}")
     loaded = text.load()
     for key in content:
         if key not in ("link", *TABLES, *_BESIDES):
             raise text.refuse(key, f"{_EXPECTED}, without [{key}]")
-    ((name, link),) = loaded.resolved["link"].items()
+    cells = {name: link for name, link in content["link"].items() if find_cell(link)}
+    ((name, link),) = (
+        (name, link) for name, link in loaded.resolved["link"].items() if name not in cells
+    )
     kind = next(iter(link))
     note = _read_note(path)
     resolved, files = place_files(text, loaded.resolved)
@@ -79,6 +83,7 @@ def read_own_line(path: Path, allowed: tuple[Path, ...] = ()) -> TiersFile:
         tier = _make_cable(path, name, line, note)
     else:
         tier = _make_plain(path, name, line, note)
+    tier = replace(tier, cells=copy_tables(cells))
     people = {key: copy_tables(content[key]) for key in TABLES if content.get(key)}
     flows = loaded.resolved["flow"]
     has_people = any(_is_person(own, flow) for own, flow in flows.items())
@@ -107,18 +112,19 @@ def _read_note(path: Path) -> FitNote | None:
 
 
 def _check_links(path: Path, links: Any) -> None:
-    """Refuse several links, one of another kind, and named modems; the engine sees to the rest."""
+    """Refuse several lines, none, and named modems; the engine sees to the rest."""
     if not isinstance(links, Mapping):
         return
-    for name, link in links.items():
-        if isinstance(link, Mapping) and "dot11b" in link:
-            raise InputError(
-                f"{path}: {_EXPECTED}; found link.{name}.dot11b, a cell of Wi-Fi: what helps the"
-                " line behind it is known when that is measured over Ethernet"
-            )
-    if len(links) > 1:
-        raise InputError(f"{path}: {_EXPECTED}; found the links {join_names(list(links))}")
-    for name, link in links.items():
+    lines = {name: link for name, link in links.items() if find_cell(link) is None}
+    if links and not lines:
+        name, link = next(iter(links.items()))
+        raise InputError(
+            f"{path}: {_EXPECTED}; found link.{name}.{next(iter(link))}, a cell of Wi-Fi without a"
+            " line behind it"
+        )
+    if len(lines) > 1:
+        raise InputError(f"{path}: {_EXPECTED}; found the links {join_names(list(lines))}")
+    for name, link in lines.items():
         for kind, line in link.items() if isinstance(link, Mapping) else ():
             if isinstance(line, Mapping) and (modems := line.get("modem")):
                 found = f"link.{name}.{kind}.modem ({', '.join(modems)})"

@@ -15,6 +15,9 @@ from headend.analysis.ranking import Choice, Feasibility
 from headend.recommendation.candidate import Feature
 from headend.recommendation.deciding import Decision
 
+#: What the owner can set.
+OF_OWNER = (Feature.ROUTER, Feature.WIFI)
+
 #: What a provider can set without another tariff.
 OF_PROVIDER = (Feature.AQM, Feature.LOW_LATENCY, Feature.BUFFER_CONTROL, Feature.BUFFER)
 
@@ -30,6 +33,8 @@ class Verdict(StrEnum):
     PROVIDER = "provider"
     #: Only a faster tier makes everybody well.
     FASTER = "faster tier"
+    #: Only the same line without the Wi-Fi before it makes everybody well.
+    ETHERNET = "Ethernet"
     #: Nothing makes everybody well for sure.
     NOTHING_HOLDS = "nothing holds"
 
@@ -79,11 +84,12 @@ class OwnChoices:
 
     @functools.cached_property
     def mine(self) -> Choice:
-        """The best router: of those that hold, one that also holds with each variation, if any.
+        """The best of what the owner can set: a router, or queues of the Wi-Fi.
 
-        Whoever sets a rate sets it for the line as it turns out to be.
+        Of those that hold, it is one that also holds with each variation, if any: whoever sets a
+        rate sets it for the line as it turns out to be.
         """
-        tried = self._list_settings((Feature.ROUTER,))
+        tried = self._list_settings(OF_OWNER)
         robust = [own for own in tried if self.has(own) and self._is_robust(own)]
         return self.decision.choose(robust or tried)
 
@@ -97,8 +103,8 @@ class OwnChoices:
 
     @functools.cached_property
     def boldest(self) -> int | None:
-        """The router that the line alone would have; None where it is the best one."""
-        setting = self._choose((Feature.ROUTER,)).setting
+        """What the owner would set for the line alone; None where it is the best for all."""
+        setting = self._choose(OF_OWNER).setting
         return setting if setting != self.mine.setting else None
 
     @functools.cached_property
@@ -127,6 +133,22 @@ class OwnChoices:
         return self._list_settings((Feature.FASTER,))
 
     @property
+    def ethernet(self) -> int | None:
+        """The line without the Wi-Fi before it; None where there is none."""
+        return next(iter(self._list_settings((Feature.ETHERNET,))), None)
+
+    @property
+    def is_air_limiting(self) -> bool:
+        """Whether the Wi-Fi limits: without it the line serves everybody well as it is.
+
+        Over the Wi-Fi nothing does that is done to the line alone.
+        """
+        of_line = self._list_settings((*OF_PROVIDER, Feature.ROUTER, Feature.FASTER))
+        return (
+            self.has(self.ethernet) and not self.has(self.today) and not any(map(self.has, of_line))
+        )
+
+    @property
     def quiet(self) -> int | None:
         """The line while nobody uploads; None where nobody does."""
         return next(iter(self._list_settings((Feature.NO_UPLOAD,))), None)
@@ -153,6 +175,8 @@ class OwnChoices:
             return Verdict.PROVIDER
         if any(map(self.has, self.faster)):
             return Verdict.FASTER
+        if self.has(self.ethernet):
+            return Verdict.ETHERNET
         return Verdict.NOTHING_HOLDS
 
     @property
@@ -163,6 +187,7 @@ class OwnChoices:
             Verdict.MYSELF: self.mine.setting,
             Verdict.PROVIDER: self.asked.setting,
             Verdict.FASTER: next(filter(self.has, self.faster), None),
+            Verdict.ETHERNET: self.ethernet,
             Verdict.NOTHING_HOLDS: self.decision.chosen.setting,
         }[self.verdict]
 
@@ -174,6 +199,7 @@ class OwnChoices:
     def list_compared(self) -> list[int]:
         """List the settings that a table compares: today, one for each who can do something."""
         found = [self.today, self.mine.setting, self.asked.setting, *self.faster, self.quiet]
+        found.append(self.ethernet)
         return list(dict.fromkeys(own for own in found if own))
 
     def list_brief(self) -> list[int]:
@@ -189,16 +215,21 @@ class OwnChoices:
         """
         if self.verdict is Verdict.NOTHING_NEEDED:
             return []
-        best = [self._choose((own,)).setting for own in OF_PROVIDER]
+        others = tuple(own for own in OF_OWNER if not self._is_mine(own))
+        best = [self._choose((own,)).setting for own in (*others, *OF_PROVIDER)]
         settings = [own for own in (*best, *self.faster) if own]
         return [own for own in settings if self.has(own, Feasibility.FAILS)]
+
+    def _is_mine(self, feature: Feature) -> bool:
+        setting = self.mine.setting
+        return setting is not None and self.decision.find(setting).feature is feature
 
     def list_varied(self) -> list[int]:
         """List what is run also with variations of the line: today, and what may be advised.
 
         Of routers these are all shares of the line's rate, with the queue of the best one.
         """
-        best = self._choose((Feature.ROUTER,)).setting
+        best = self._choose(OF_OWNER).setting
         router = self.decision.find(best).router if best else None
         shares = [
             own
@@ -262,9 +293,7 @@ class OwnChoices:
         today = other.standings.get(other.today or 0, Feasibility.MISSING)
         tried = other.tier.variation.tried if other.tier.variation else ()
         standings = {}
-        for setting in dict.fromkeys(
-            (*self.list_varied(), *self._list_settings((Feature.ROUTER,)))
-        ):
+        for setting in dict.fromkeys((*self.list_varied(), *self._list_settings(OF_OWNER))):
             if setting == self.today:
                 continue
             label = self.decision.find(setting).label

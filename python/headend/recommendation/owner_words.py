@@ -79,6 +79,8 @@ _COLUMNS = {
     Feature.ROUTER: "my router",
     Feature.FASTER: "faster tier",
     Feature.NO_UPLOAD: "no upload",
+    Feature.WIFI: "my Wi-Fi",
+    Feature.ETHERNET: "over Ethernet",
 }
 
 
@@ -155,8 +157,15 @@ def _describe_verdict(choices: OwnChoices) -> str:
     advice = advise(tier, decision.find(advised))
     if verdict is Verdict.NOTHING_NEEDED:
         return f"{advice}: everybody is served well today ({_join_values(choices, advised)})."
+    if verdict is Verdict.ETHERNET:
+        return (
+            "The Wi-Fi is what limits: over Ethernet everybody is served well as the line is, and"
+            " nothing that was tried is enough over the Wi-Fi."
+        )
     if verdict is Verdict.MYSELF:
         also = ""
+        if choices.is_air_limiting:
+            also = ": the Wi-Fi is what limits, and nothing that is set on the line is enough"
         if choices.offers:
             offers = _join_or([_label(choices, own) for own in choices.offers])
             also = f"; the provider can help as well, with {offers}"
@@ -250,6 +259,7 @@ def _describe_myself(choices: OwnChoices) -> Iterable[Told]:
             "Measure the delay during an upload before anything else: it was not measured, so the"
             " buffer upstream is supposed, and so is all that follows."
         )
+    yield from _describe_air(choices)
     setting, needs_nothing = choices.mine.setting, choices.verdict is Verdict.NOTHING_NEEDED
     if needs_nothing:
         yield "Nothing is needed: every condition holds as the line is."
@@ -270,10 +280,8 @@ def _describe_myself(choices: OwnChoices) -> Iterable[Told]:
     elif setting:
         missed = describe_lacks(decision, setting)
         helps = "helps, but is not enough" if choices.has_gain(setting) else "does not help"
-        yield (
-            f"A router of your own {helps}: with {_label(choices, setting)}, {missed}."
-            " Against today:"
-        )
+        what = "A router of your own" if decision.find(setting).air is None else "Another queue"
+        yield (f"{what} {helps}: with {_label(choices, setting)}, {missed}. Against today:")
         yield _list_gain(choices, setting)
     quiet = choices.quiet
     if quiet is None or needs_nothing:
@@ -286,6 +294,27 @@ def _describe_myself(choices: OwnChoices) -> Iterable[Told]:
     elif choices.has(quiet, Feasibility.FAILS):
         missed = describe_lacks(decision, quiet)
         yield f"To upload at another time is not enough: while nobody uploads, {missed}."
+
+
+def _describe_air(choices: OwnChoices) -> Iterable[Told]:
+    """Say whether the Wi-Fi before the line limits, by what the line does without it."""
+    ethernet = choices.ethernet
+    if ethernet is None or choices.verdict is Verdict.NOTHING_NEEDED:
+        return
+    if choices.is_air_limiting:
+        yield (
+            "The Wi-Fi is what limits: over Ethernet everybody is well as the line is"
+            f" ({_join_values(choices, ethernet)}). No router, no setting of the modem and no"
+            " faster tier that was tried is enough over the Wi-Fi."
+        )
+    elif choices.has(ethernet):
+        yield (
+            "The Wi-Fi is what limits: over Ethernet everybody is well as the line is"
+            f" ({_join_values(choices, ethernet)})."
+        )
+    elif choices.has(ethernet, Feasibility.FAILS):
+        missed = describe_lacks(choices.decision, ethernet)
+        yield f"It is not the Wi-Fi alone: over Ethernet too, {missed}."
 
 
 def _describe_boldest(choices: OwnChoices, setting: int) -> str:
@@ -453,6 +482,8 @@ def _describe_useless(choices: OwnChoices) -> Iterable[str]:
         name = _label(choices, setting)
         if candidate.feature is Feature.FASTER:
             name = f"a faster tier ({_name_faster(choices, setting)})"
+        elif candidate.feature is Feature.ROUTER:
+            name = f"a router of your own with {name}"
         missed = describe_lacks(decision, setting)
         does = "helps, but is not enough" if choices.has_gain(setting) else "does not help"
         yield f"{capitalise(name)} {does}: {missed}.{_describe_more(choices, setting)}"
@@ -620,7 +651,7 @@ def transpose(table: Table) -> Table:
 def _name_column(choices: OwnChoices, setting: int) -> str:
     feature = choices.decision.find(setting).feature
     label = _label(choices, setting)
-    if feature in (Feature.TODAY, Feature.NO_UPLOAD):
+    if feature in (Feature.TODAY, Feature.NO_UPLOAD, Feature.ETHERNET):
         return _COLUMNS[feature]
     if feature is Feature.FASTER:
         return label

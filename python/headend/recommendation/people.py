@@ -53,12 +53,15 @@ class People:
         What there should be most or least of then, as ``--prefer`` has it; empty for nothing.
     others
         Other tables of the scenario that the flows need: ``host``, ``tcp``.
+    local
+        The flows that stay at home, in a cell before the line.
     """
 
     flows: Mapping[str, Mapping[str, Any]]
     conditions: tuple[str, ...]
     objective: str
     others: Mapping[str, Any] = field(default_factory=dict)
+    local: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it; `from_dict` makes the same people of it."""
@@ -67,13 +70,14 @@ class People:
             "conditions": list(self.conditions),
             "objective": self.objective,
             "others": copy_tables(self.others),
+            "local": list(self.local),
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> People:
         """Make the people of what `to_dict` gave."""
-        conditions = tuple(content["conditions"])
-        return cls(content["flow"], conditions, content["objective"], content["others"])
+        conditions, local = tuple(content["conditions"]), tuple(content.get("local", ()))
+        return cls(content["flow"], conditions, content["objective"], content["others"], local)
 
 
 #: People, and the traces that they replay.
@@ -298,29 +302,35 @@ def read_tables(
     folder: Path,
     allowed: tuple[Path, ...] = (),
     line: str = LINE,
+    cells: Mapping[str, Any] | None = None,
 ) -> Traffic:
     """Make people of the tables ``flow``, ``host`` and ``tcp`` of a file in a folder.
 
     What must hold follows from the applications; there should be the most goodput of all transfers
     upstream. Errors begin with the path of a key, such as ``flow.call.rtt``.
+
+    Parameters
+    ----------
+    cells
+        The cells of Wi-Fi before the line, over which hosts may reach it.
     """
     access = FileAccess(scenario=folder, allowed=allowed)
-    places = {}
-    for name in _list_files(tables, line):
+    places, links = {}, {**(cells or {}), line: {"docsis": {}}}
+    for name in _list_files(tables, links):
         with naming(f"flow: {name}"):
             places[name] = str(access.locate(name))
     tables = {key: _place(table, places) for key, table in tables.items()}
     hosts = tables.get("host", {})
     for name, host in hosts.items() if isinstance(hosts, Mapping) else ():
         via = host.get("via") if isinstance(host, Mapping) else None
-        if via and via != [line]:
+        if via and via != [line] and not _is_behind_cells(via, line, cells or {}):
             raise InputError(
                 f'host.{name}.via: expected ["{line}"], the line of the tier, found'
                 f" {write_value(via, '')}"
             )
-    access = FileAccess(allowed=tuple(map(Path, _list_files(tables, line))))
+    access = FileAccess(allowed=tuple(map(Path, _list_files(tables, links))))
     try:
-        loaded = read_scenario({"link": {line: {"docsis": {}}}, **tables}, access).load()
+        loaded = read_scenario({"link": links, **tables}, access).load()
     except InputError as error:
         raise InputError(str(error).removeprefix("scenario: ")) from error
     flows, known = tables.get("flow", {}), json.loads(loaded.scenario.resolved_json())["flow"]
@@ -332,19 +342,44 @@ def read_tables(
             name: {**flow, "rtt": round_trip} if applications[name] in distant else flow
             for name, flow in flows.items()
         }
-    bulk = list_applications("bulk")
+    bulk, local = list_applications("bulk"), _list_local(resolved, hosts, line)
     uploads = [
         f"{name}.goodput"
         for name, flow in resolved.items()
-        if applications[name] in bulk and flow.get("direction") == "up"
+        if applications[name] in bulk and flow.get("direction") == "up" and name not in local
     ]
     people = People(
         copy_tables(flows),
         _list_all_demands(resolved),
         f"most {' + '.join(uploads)}" if uploads else "",
         {key: copy_tables(tables[key]) for key in TABLES[1:] if tables.get(key)},
+        local,
     )
     return people, tuple(map(Path, places.values()))
+
+
+def _is_behind_cells(via: Any, line: str, cells: Mapping[str, Any]) -> bool:
+    """Say whether a host's way leads over cells, and then over the line or nowhere."""
+    if not isinstance(via, list) or not all(isinstance(hop, str) for hop in via):
+        return False
+    before = via[:-1] if via[-1] == line else via
+    return bool(before) and all(hop.partition(".")[0] in cells for hop in before)
+
+
+def _list_local(
+    flows: Mapping[str, Mapping[str, Any]], hosts: Mapping[str, Any], line: str
+) -> tuple[str, ...]:
+    """List the flows between two hosts of which one is not on the line: they stay at home."""
+    ways = {name: host.get("via") for name, host in hosts.items()}
+    return tuple(
+        name
+        for name, flow in flows.items()
+        if flow.get("peer")
+        and any(
+            (via := ways.get(str(flow.get(end, "")).partition(".")[0])) and line not in via
+            for end in ("host", "peer")
+        )
+    )
 
 
 def place_files(text: Text, tables: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Path, ...]]:
@@ -355,9 +390,9 @@ def place_files(text: Text, tables: Mapping[str, Any]) -> tuple[dict[str, Any], 
     )
 
 
-def _list_files(tables: Mapping[str, Any], line: str) -> list[str]:
+def _list_files(tables: Mapping[str, Any], links: Mapping[str, Any]) -> list[str]:
     """List the files that flows name; none where the tables cannot be read."""
-    return _list_needed(read_scenario({"link": {line: {"docsis": {}}}, **tables}))
+    return _list_needed(read_scenario({"link": links, **tables}))
 
 
 def _list_needed(text: Text) -> list[str]:

@@ -42,6 +42,7 @@ from headend.scenario.codes import find_file
 from headend.scenario.file_access import read_allowed
 from headend.scenario.library import refuse_standard_input
 from headend.scenario.source import LARGEST_SCENARIO_BYTES, Overrides
+from headend.text.wording import join_names
 
 #: Other words for what may be set.
 _FEATURES: Mapping[str, Feature] = {
@@ -137,7 +138,7 @@ def read_request(
     round_trip = options.read("rtt", "--rtt", rtt, read_round_trip)
     for path, value in overrides:
         _check_override(path, value, tiers[0])
-    people, files = _read_people(options, traffic, round_trip, allowed, tiers[0].line)
+    people, files = _read_people(options, traffic, round_trip, allowed, tiers[0])
     files = (*files, *(file.files if file else ()))
     request = Request(
         name=_clean(file.path.stem) if file else name_tiers(tiers),
@@ -300,14 +301,21 @@ def _read_people(
     traffic: str | None,
     round_trip: RoundTrip | None,
     allowed: tuple[Path, ...],
-    line: str,
+    tier: Tier,
 ) -> Traffic:
-    file = options.file
+    file, line = options.file, tier.line
     if file and file.people and traffic is None:
+        own = file.path.parent
         try:
-            return read_tables(file.people, round_trip, file.path.parent, allowed, line)
+            return read_tables(file.people, round_trip, own, allowed, line, tier.cells)
         except InputError as error:
             raise file.refuse(error) from error
+    if file and tier.cells:
+        names = join_names([f"link.{name}" for name in tier.cells])
+        raise InputError(
+            f"{file.path}: expected [flow] of people with a host, whose way leads over {names};"
+            f" found {'--traffic' if traffic else 'none'}"
+        )
     folder = file.path.parent if file and traffic is None else None
 
     def read(value: Any) -> Traffic:

@@ -10,6 +10,7 @@ from typing import Any
 
 from headend.analysis.criteria import Criteria, read_preferences
 from headend.engine.description import find_application, list_applications
+from headend.recommendation.air import Air, write_cells, write_hosts
 from headend.recommendation.candidate import OF_MODEM, Candidate, Feature, list_candidates
 from headend.recommendation.own_choices import list_own_candidates
 from headend.recommendation.people import People, make_people, name_application
@@ -138,14 +139,19 @@ class Request:
         if not candidate.has_uploads:
             uploads = list_uploads(self.people)
             flows = {name: flow for name, flow in flows.items() if name not in uploads}
+        cells, others = write_cells(tier.cells, candidate.air), dict(self.people.others)
+        if "host" in others:
+            others["host"] = write_hosts(others["host"], tier.cells, candidate.air)
+        if candidate.air is Air.ETHERNET:
+            flows = {name: flow for name, flow in flows.items() if name not in self.people.local}
         return {
             "title": f"{tier.name}: {candidate.label}",
             "duration": DURATION,
             "warmup": WARMUP,
             "bottleneck": f"{tier.line}.up",
-            "link": {tier.line: {tier.kind: candidate.write_link(tier)}},
+            "link": {**cells, tier.line: {tier.kind: candidate.write_link(tier)}},
             "flow": flows,
-            **self.people.others,
+            **others,
             **({"router": candidate.router.write(tier)} if candidate.router else {}),
         }
 
@@ -187,12 +193,13 @@ class Request:
 
 
 def list_uploads(people: People) -> tuple[str, ...]:
-    """List the uploads of people."""
+    """List the uploads of people over the line."""
     bulk = list_applications("bulk")
     return tuple(
         name
         for name, flow in people.flows.items()
-        if (application := name_application(flow)) in bulk
+        if name not in people.local
+        and (application := name_application(flow)) in bulk
         and (flow.get("direction") or find_application(application).direction) == "up"
     )
 

@@ -12,6 +12,7 @@ from headend.analysis.measures import MeasureValues
 from headend.analysis.ranking import Choice, Feasibility
 from headend.analysis.ties import TIE
 from headend.modem_file.generation import find_generation
+from headend.recommendation.air import QUEUE, Air
 from headend.recommendation.candidate import DEFAULT_TARGET, WITH_AQM, Candidate, Feature
 from headend.recommendation.deciding import Decision
 from headend.recommendation.router import advise_router
@@ -177,6 +178,14 @@ def _list_settings(decision: Decision, settings: Sequence[int]) -> str:
     return join_names(names) if len(names) <= MOST_NAMED else list_names(names, MOST_NAMED)
 
 
+#: What to do to the Wi-Fi, by what is different of it.
+_ADVICE_ON_AIR = {
+    Air.ACCESS_POINT: f"Give the access point a queue for each flow ({QUEUE})",
+    Air.NODES: f"Give the access point and the stations a queue for each flow ({QUEUE})",
+    Air.ETHERNET: "Put those who are not well on an Ethernet cable",
+}
+
+
 def advise(tier: Tier, candidate: Candidate) -> str:
     """Say what to set, as an imperative sentence without its full stop."""
     target, buffer = candidate.target or DEFAULT_TARGET, ""
@@ -184,6 +193,9 @@ def advise(tier: Tier, candidate: Candidate) -> str:
         time = format_quantity(candidate.size * 1024 * 8e9 / tier.upstream, "time")
         rate = format_quantity(tier.upstream, "rate")
         buffer = f"a target buffer of {candidate.size} KiB ({time} at {rate})"
+    if candidate.air:
+        router = f". {advise_router(tier, candidate.router)}" if candidate.router else ""
+        return f"{_ADVICE_ON_AIR[candidate.air]}{router}"
     if candidate.router:
         return advise_router(tier, candidate.router)
     if candidate.feature is Feature.TODAY:

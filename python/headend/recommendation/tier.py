@@ -78,6 +78,9 @@ class Tier:
         What such a line was fitted to, where its scenario says so.
     variation
         What it is a variation of; None for a tier that was asked for.
+    cells
+        The cells of Wi-Fi between the people and the line, as ``[link]`` has them; they stay as
+        they are while settings of the line are tried.
     """
 
     name: str
@@ -92,6 +95,7 @@ class Tier:
     is_own: bool = False
     fit: FitNote | None = None
     variation: Variation | None = None
+    cells: Mapping[str, Any] = field(default_factory=dict)
 
     def name_table(self, way: str) -> str:
         """Give the key of ``upstream`` or ``downstream`` in the line's table."""

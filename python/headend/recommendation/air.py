@@ -1,0 +1,81 @@
+"""A home's Wi-Fi before the line: what is tried there while the line stays as it is.
+
+What stands in a cell is the queue of the access point, and each station's own. A queue for each
+flow (FQ-CoDel, which Linux has for Wi-Fi) is the setting that is tried there. The line without the
+Wi-Fi is there to compare with: what filled the Wi-Fi may fill the line then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+from typing import Any
+
+from headend.recommendation.tier import copy_tables
+from headend.scenario.cells import find_cell
+
+#: The queue that is tried.
+QUEUE = "fq_codel"
+
+
+class Air(StrEnum):
+    """What is different of the cells of a home."""
+
+    #: The access points have a queue for each flow.
+    ACCESS_POINT = "access point"
+    #: The stations have one as well.
+    NODES = "access point and stations"
+    #: The hosts are on the line without a cell.
+    ETHERNET = "over Ethernet"
+
+    @property
+    def label(self) -> str:
+        """What the setting is called."""
+        return str(self) if self is Air.ETHERNET else f"{self} {QUEUE}"
+
+
+def write_cells(cells: Mapping[str, Any], air: Air | None) -> dict[str, Any]:
+    """Give the tables ``[link.NAME]`` of cells with a setting; none of them over Ethernet.
+
+    Examples
+    --------
+    >>> cells = {"wifi": {"dot11b": {"station": {"laptop": {}}}}}
+    >>> write_cells(cells, Air.ACCESS_POINT)["wifi"]["dot11b"]["access_point"]
+    {'queue': 'fq_codel'}
+    >>> write_cells(cells, Air.ETHERNET)
+    {}
+    """
+    if air is Air.ETHERNET:
+        return {}
+    found: dict[str, Any] = copy_tables(cells)
+    for link in found.values():
+        cell = find_cell(link)
+        if cell is None or air is None:
+            continue
+        table = link[cell.kind]
+        table["access_point"] = {**table.get("access_point", {}), "queue": QUEUE}
+        if air is Air.NODES:
+            stations = cell.stations.items()
+            table["station"] = {name: {**own, "queue": QUEUE} for name, own in stations}
+    return found
+
+
+def write_hosts(
+    hosts: Mapping[str, Any], cells: Collection[str], air: Air | None
+) -> dict[str, Any]:
+    """Give the hosts with a setting: over Ethernet those that the line has are on it directly.
+
+    Examples
+    --------
+    >>> hosts = {"laptop": {"via": ["wifi.laptop", "cable"]}, "printer": {"via": ["wifi.printer"]}}
+    >>> write_hosts(hosts, ["wifi"], Air.ETHERNET)
+    {'laptop': {'via': ['cable']}}
+    """
+    if air is not Air.ETHERNET:
+        return dict(hosts)
+    found = {}
+    for name, host in hosts.items():
+        via = [hop for hop in host.get("via", ()) if hop.partition(".")[0] not in cells]
+        if via or not host.get("via"):
+            found[name] = {**host, "via": via} if via else dict(host)
+    return found
