@@ -139,14 +139,20 @@ class OwnChoices:
 
     @property
     def is_air_limiting(self) -> bool:
-        """Whether the Wi-Fi limits: without it the line serves everybody well as it is.
+        """Whether the Wi-Fi is what limits: what is done to it helps, and nothing on the line."""
+        return self.helps_air and not self.helps_line
 
-        Over the Wi-Fi nothing does that is done to the line alone.
-        """
-        of_line = self._list_settings((*OF_PROVIDER, Feature.ROUTER, Feature.FASTER))
-        return (
-            self.has(self.ethernet) and not self.has(self.today) and not any(map(self.has, of_line))
-        )
+    @functools.cached_property
+    def helps_line(self) -> bool:
+        """Whether something that is set on the line alone helps: a condition is met with it."""
+        of_line = (*OF_PROVIDER, Feature.ROUTER, Feature.FASTER)
+        return any(map(self.has_gain, self._list_settings(of_line)))
+
+    @functools.cached_property
+    def helps_air(self) -> bool:
+        """Whether something that is done to the Wi-Fi alone helps, or to be without it."""
+        of_air = self._list_settings((Feature.WIFI, Feature.ETHERNET))
+        return any(self.has_gain(own) for own in of_air if not self.decision.find(own).router)
 
     @property
     def quiet(self) -> int | None:

@@ -159,8 +159,8 @@ def _describe_verdict(choices: OwnChoices) -> str:
         return f"{advice}: everybody is served well today ({_join_values(choices, advised)})."
     if verdict is Verdict.ETHERNET:
         return (
-            "The Wi-Fi is what limits: over Ethernet everybody is served well as the line is, and"
-            " nothing that was tried is enough over the Wi-Fi."
+            "The Wi-Fi is what limits: nothing that was tried is enough over it, and over Ethernet"
+            " everybody is served well as the line is."
         )
     if verdict is Verdict.MYSELF:
         also = ""
@@ -297,24 +297,28 @@ def _describe_myself(choices: OwnChoices) -> Iterable[Told]:
 
 
 def _describe_air(choices: OwnChoices) -> Iterable[Told]:
-    """Say whether the Wi-Fi before the line limits, by what the line does without it."""
+    """Say whether the Wi-Fi before the line limits, or the line, and what a cable would do."""
     ethernet = choices.ethernet
     if ethernet is None or choices.verdict is Verdict.NOTHING_NEEDED:
         return
+    missed = "" if choices.has(ethernet) else describe_lacks(choices.decision, ethernet)
     if choices.is_air_limiting:
         yield (
-            "The Wi-Fi is what limits: over Ethernet everybody is well as the line is"
-            f" ({_join_values(choices, ethernet)}). No router, no setting of the modem and no"
-            " faster tier that was tried is enough over the Wi-Fi."
+            "The Wi-Fi is what limits: no router, no setting of the provider's and no faster tier"
+            " that was tried makes anybody well over it."
         )
-    elif choices.has(ethernet):
-        yield (
-            "The Wi-Fi is what limits: over Ethernet everybody is well as the line is"
-            f" ({_join_values(choices, ethernet)})."
-        )
-    elif choices.has(ethernet, Feasibility.FAILS):
-        missed = describe_lacks(choices.decision, ethernet)
-        yield f"It is not the Wi-Fi alone: over Ethernet too, {missed}."
+        if missed:
+            yield (
+                f"An Ethernet cable alone is not enough: {missed}. What filled the Wi-Fi fills the"
+                " line then."
+            )
+        else:
+            yield f"Over Ethernet everybody is well ({_join_values(choices, ethernet)})."
+    elif choices.helps_air and choices.helps_line:
+        yield "The Wi-Fi and the line both limit: what is set on either helps."
+    elif choices.helps_line:
+        over = f": over Ethernet too, {missed}" if missed else ""
+        yield f"The Wi-Fi is not what limits{over}."
 
 
 def _describe_boldest(choices: OwnChoices, setting: int) -> str:
