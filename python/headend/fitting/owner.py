@@ -154,7 +154,7 @@ def list_next(file: str, medium: str = Medium.PLAIN) -> list[tuple[str, str]]:
     if medium == Medium.WIFI:
         advice = (
             "What would help the line behind the Wi-Fi is known when it is measured over Ethernet;"
-            " headend recommend takes a line without a cell, as --line plain writes it."
+            " headend recommend takes such a line without a cell, as --line plain writes it."
         )
         return [run, (advice, "")]
     return [

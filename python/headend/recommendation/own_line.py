@@ -87,6 +87,13 @@ def read_own_line(path: Path, allowed: tuple[Path, ...] = ()) -> TiersFile:
     people = {key: copy_tables(content[key]) for key in TABLES if content.get(key)}
     flows = loaded.resolved["flow"]
     has_people = any(_is_person(own, flow) for own, flow in flows.items())
+    if cells and not has_people:
+        name, cell = next(iter(cells.items()))
+        raise InputError(
+            f"{path}: {_EXPECTED}; found link.{name}.{next(iter(cell))}, a cell of Wi-Fi, and no"
+            " [flow] of people behind it: what helps a line of which only a measurement is known is"
+            " told when that was made over Ethernet"
+        )
     options = {} if has_people else _find_round_trip(flows)
     return TiersFile(
         path, (tier,), options=options, people=people if has_people else {}, files=files

@@ -307,6 +307,8 @@ def _describe_air(choices: OwnChoices) -> Iterable[Told]:
             "The Wi-Fi is what limits: no router, no setting of the provider's and no faster tier"
             " that was tried makes anybody well over it."
         )
+        if choices.has(ethernet, Feasibility.MISSING):
+            return
         if missed:
             yield (
                 f"An Ethernet cable alone is not enough: {missed}. What filled the Wi-Fi fills the"
@@ -317,7 +319,8 @@ def _describe_air(choices: OwnChoices) -> Iterable[Told]:
     elif choices.helps_air and choices.helps_line:
         yield "The Wi-Fi and the line both limit: what is set on either helps."
     elif choices.helps_line:
-        over = f": over Ethernet too, {missed}" if missed else ""
+        is_known = missed and not choices.has(ethernet, Feasibility.MISSING)
+        over = f": over Ethernet too, {missed}" if is_known else ""
         yield f"The Wi-Fi is not what limits{over}."
 
 

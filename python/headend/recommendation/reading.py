@@ -313,8 +313,8 @@ def _read_people(
     if file and tier.cells:
         names = join_names([f"link.{name}" for name in tier.cells])
         raise InputError(
-            f"{file.path}: expected [flow] of people with a host, whose way leads over {names};"
-            f" found {'--traffic' if traffic else 'none'}"
+            f"--traffic: the people are those of {file.path}, whose hosts are behind {names};"
+            " expected it left out"
         )
     folder = file.path.parent if file and traffic is None else None
 

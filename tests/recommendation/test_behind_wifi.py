@@ -1,0 +1,190 @@
+"""A line behind Wi-Fi: the cell stays, and which of the two limits is told by what helps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from headend.analysis.ranking import Feasibility
+from headend.errors import InputError
+from headend.recommendation import Recommendation, recommend
+from headend.recommendation.candidate import Candidate, Feature
+from headend.recommendation.owner import OwnChoices, Verdict
+from headend.recommendation.owner_words import answer_owner, flatten, write_owner_text
+from headend.recommendation.page import render_recommendation
+from headend.recommendation.reading import read_request
+from headend.recommendation.request import Request
+
+SHORT = {"duration": "30 s", "warmup": "5 s"}
+
+CELL = """
+[link.wifi.dot11b]
+access_point.queue.drop_tail.limit = "100 packets"
+
+[link.wifi.dot11b.station]
+laptop = {}
+phone = {}
+printer = {}
+nas = {}
+
+[link.cable.docsis]
+preset = "docsis30"
+upstream.rate = "UP"
+upstream.queue.drop_tail.limit = "300 ms"
+downstream.rate = "50 Mbit/s"
+
+[host]
+laptop.via = ["wifi.laptop", "cable"]
+phone.via = ["wifi.phone", "cable"]
+printer.via = ["wifi.printer"]
+nas.via = ["wifi.nas"]
+
+[flow.call]
+host = "phone"
+application = "voice"
+rtt = "30 ms"
+"""
+
+DOWNLOAD = '[flow.get]\nhost = "laptop"\napplication = "bulk"\ndirection = "down"\nrtt = "30 ms"\n'
+UPLOAD = DOWNLOAD.replace("get", "put").replace("down", "up")
+PRINT = '[flow.print]\nhost = "laptop"\npeer = "printer"\napplication = "bulk"\n'
+
+
+def write(folder: Path, flows: str, up: str = "5 Mbit/s") -> Path:
+    path = folder / "home.toml"
+    path.write_text(CELL.replace("UP", up) + flows)
+    return path
+
+
+def find(request: Request, label: str) -> Candidate:
+    return next(own for own in request.list_candidates(request.tiers[0]) if own.label == label)
+
+
+def ask(folder: Path, flows: str, up: str = "5 Mbit/s") -> tuple[Recommendation, OwnChoices]:
+    found = recommend(write(folder, flows, up), seeds=3, set=SHORT)
+    assert not found.failures
+    assert found.own_choices
+    return found, found.own_choices
+
+
+def name(choices: OwnChoices, setting: int | None) -> str:
+    return choices.decision.find(setting).label if setting else ""
+
+
+def test_the_cell_stays_while_settings_of_the_line_vary(tmp_path: Path) -> None:
+    request = read_request([write(tmp_path, DOWNLOAD + UPLOAD + PRINT)])
+    (tier,) = request.tiers
+    found = request.list_candidates(tier)
+    cells = [
+        request.write_scenario(tier, own)["link"]["wifi"]["dot11b"]
+        for own in found
+        if own.air is None
+    ]
+    assert len(cells) > 5
+    assert all(cell == tier.cells["wifi"]["dot11b"] for cell in cells)
+    lines = {
+        json.dumps(request.write_scenario(tier, own)["link"]["cable"])
+        for own in found
+        if own.air is None
+    }
+    assert len(lines) > 5
+
+
+def test_queues_of_the_wifi_are_rows_of_their_own_with_the_line_as_it_is(tmp_path: Path) -> None:
+    request = read_request([write(tmp_path, DOWNLOAD + PRINT)])
+    (tier,) = request.tiers
+    today = request.write_scenario(tier, find(request, "as it is"))
+    point = request.write_scenario(tier, find(request, "access point fq_codel"))
+    nodes = request.write_scenario(tier, find(request, "access point and stations fq_codel"))
+    cell = point["link"]["wifi"]["dot11b"]
+    assert cell["access_point"]["queue"] == "fq_codel"
+    assert not any("queue" in own for own in cell["station"].values())
+    stations = nodes["link"]["wifi"]["dot11b"]["station"]
+    assert {own["queue"] for own in stations.values()} == {"fq_codel"}
+    assert point["link"]["cable"] == nodes["link"]["cable"] == today["link"]["cable"]
+    both = find(request, "access point fq_codel, cake 95 %")
+    assert request.write_scenario(tier, both)["router"]["queue"] == "cake"
+
+
+def test_over_ethernet_hosts_are_on_the_line_and_what_stays_at_home_is_left_out(
+    tmp_path: Path,
+) -> None:
+    request = read_request([write(tmp_path, DOWNLOAD + PRINT)])
+    (tier,) = request.tiers
+    scenario = request.write_scenario(tier, find(request, "over Ethernet"))
+    assert list(scenario["link"]) == ["cable"]
+    assert scenario["host"] == {"laptop": {"via": ["cable"]}, "phone": {"via": ["cable"]}}
+    assert list(scenario["flow"]) == ["call", "get"]
+    assert not find(request, "over Ethernet").is_settable
+
+
+def test_a_copy_within_the_home_is_no_upload_over_the_line(tmp_path: Path) -> None:
+    request = read_request([write(tmp_path, UPLOAD + PRINT)])
+    assert request.people.objective == "most put.goodput"
+    quiet = request.write_scenario(request.tiers[0], find(request, "nobody uploads"))
+    assert set(quiet["flow"]) == {"call", "print"}
+
+
+def test_a_request_with_a_cell_is_the_same_after_json(tmp_path: Path) -> None:
+    request = read_request([write(tmp_path, UPLOAD + PRINT)])
+    again = Request.from_dict(json.loads(json.dumps(request.to_dict())))
+    assert (again.tiers, again.people) == (request.tiers, request.people)
+    for own in request.list_candidates(request.tiers[0]):
+        assert Candidate.from_dict(json.loads(json.dumps(own.to_dict()))) == own
+
+
+def test_where_the_wifi_limits_no_setting_of_the_line_helps_and_its_queue_does(
+    tmp_path: Path,
+) -> None:
+    found, choices = ask(tmp_path, DOWNLOAD)
+    assert choices.is_air_limiting
+    assert choices.verdict is Verdict.MYSELF
+    assert name(choices, choices.advised) == "access point fq_codel"
+    decision = choices.decision
+    for number, own in enumerate(decision.candidates, start=1):
+        if own.air is None:
+            assert decision.standings[number] is Feasibility.FAILS, own.label
+    words = write_owner_text(choices)
+    assert "The Wi-Fi is what limits" in answer_owner(choices).sentences[0]
+    assert "The Wi-Fi is what limits: no router" in flatten(words.myself)[0]
+    assert any(line.startswith("A router of your own with ") for line in flatten(words.useless))
+    assert not words.letter
+    assert "access point fq_codel" in render_recommendation(found)
+
+
+def test_where_the_modem_limits_the_wifi_is_cleared(tmp_path: Path) -> None:
+    _, choices = ask(tmp_path, UPLOAD, "1 Mbit/s")
+    assert choices.helps_line
+    assert not choices.helps_air
+    advised = choices.decision.find(choices.advised or 0)
+    assert advised.router
+    assert advised.air is None
+    assert flatten(write_owner_text(choices).myself)[0].startswith(
+        "The Wi-Fi is not what limits: over Ethernet too, the call is "
+    )
+
+
+def test_where_both_limit_both_are_set_together(tmp_path: Path) -> None:
+    _, choices = ask(tmp_path, UPLOAD + PRINT.replace("laptop", "nas"), "1 Mbit/s")
+    assert not choices.is_air_limiting
+    advised = choices.decision.find(choices.advised or 0)
+    assert advised.feature is Feature.WIFI
+    assert advised.router
+    assert advised.air
+
+
+def test_where_everybody_is_well_nothing_is_said_of_the_wifi(tmp_path: Path) -> None:
+    _, choices = ask(tmp_path, "")
+    assert choices.verdict is Verdict.NOTHING_NEEDED
+    assert "Wi-Fi" not in " ".join(flatten(write_owner_text(choices).myself))
+
+
+def test_a_cell_without_people_and_other_people_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, "")
+    path.write_text(path.read_text().replace('"voice"', '"ping"'))
+    with pytest.raises(InputError, match="and no \\[flow\\] of people behind it"):
+        read_request([path])
+    with pytest.raises(InputError, match=r"--traffic: the people are those of .*home\.toml"):
+        read_request([write(tmp_path, UPLOAD)], traffic="call")
