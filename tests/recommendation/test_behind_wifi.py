@@ -16,6 +16,7 @@ from headend.recommendation.owner_words import answer_owner, flatten, write_owne
 from headend.recommendation.page import render_recommendation
 from headend.recommendation.reading import read_request
 from headend.recommendation.request import Request
+from headend.scenario.fit_note import FitNote, write_fit_note
 
 SHORT = {"duration": "30 s", "warmup": "5 s"}
 
@@ -147,7 +148,7 @@ def test_where_the_wifi_limits_no_setting_of_the_line_helps_and_its_queue_does(
         if own.air is None:
             assert decision.standings[number] is Feasibility.FAILS, own.label
     words = write_owner_text(choices)
-    assert "The Wi-Fi is what limits" in answer_owner(choices).sentences[0]
+    assert ": the Wi-Fi is what limits, and nothing" in answer_owner(choices).sentences[0]
     assert "The Wi-Fi is what limits: no router" in flatten(words.myself)[0]
     assert any(line.startswith("A router of your own with ") for line in flatten(words.useless))
     assert not words.letter
@@ -184,7 +185,12 @@ def test_where_everybody_is_well_nothing_is_said_of_the_wifi(tmp_path: Path) -> 
 def test_a_cell_without_people_and_other_people_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path, "")
     path.write_text(path.read_text().replace('"voice"', '"ping"'))
-    with pytest.raises(InputError, match="and no \\[flow\\] of people behind it"):
+    with pytest.raises(InputError, match="a cell of Wi-Fi, without .flow. of people"):
+        read_request([path])
+    note = write_fit_note(FitNote("by hand", values={"up.rate": (4e6, 5e6, 6e6)}))
+    path = write(tmp_path, UPLOAD)
+    path.write_text(f"{note}\n{path.read_text()}")
+    with pytest.raises(InputError, match="a cell of Wi-Fi, in a line that was fitted"):
         read_request([path])
     with pytest.raises(InputError, match=r"--traffic: the people are those of .*home\.toml"):
         read_request([write(tmp_path, UPLOAD)], traffic="call")

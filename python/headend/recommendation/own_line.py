@@ -87,12 +87,13 @@ def read_own_line(path: Path, allowed: tuple[Path, ...] = ()) -> TiersFile:
     people = {key: copy_tables(content[key]) for key in TABLES if content.get(key)}
     flows = loaded.resolved["flow"]
     has_people = any(_is_person(own, flow) for own, flow in flows.items())
-    if cells and not has_people:
-        name, cell = next(iter(cells.items()))
+    if cells and (note or not has_people):
+        own, cell = next(iter(cells.items()))
+        # Such a cell was supposed, and which of the two links the delay was of is not known.
+        found = "in a line that was fitted to a measurement" if note else "without [flow] of people"
         raise InputError(
-            f"{path}: {_EXPECTED}; found link.{name}.{next(iter(cell))}, a cell of Wi-Fi, and no"
-            " [flow] of people behind it: what helps a line of which only a measurement is known is"
-            " told when that was made over Ethernet"
+            f"{path}: {_EXPECTED}; found link.{own}.{next(iter(cell))}, a cell of Wi-Fi, {found}:"
+            " what helps a measured line is known when that was measured over Ethernet"
         )
     options = {} if has_people else _find_round_trip(flows)
     return TiersFile(
