@@ -28,7 +28,7 @@ CALL = {"host": "phone", "application": "voice", "rtt": "30 ms"}
 PING = {"host": "phone", "application": "ping", "rtt": "20 ms"}
 UPLOAD = {"host": "laptop", "application": "bulk", "direction": "up", "rtt": "30 ms"}
 DOWNLOAD = {**UPLOAD, "direction": "down"}
-TWO = {"laptop": {}, "phone": {}}
+TWO: dict[str, Any] = {"laptop": {}, "phone": {}}
 
 
 def make_home(
@@ -74,7 +74,7 @@ def relieve(scenario: Mapping[str, Any], link: str) -> dict[str, Any]:
 def make_both() -> dict[str, Any]:
     """Make a home whose upload fills the modem while a copy between two others fills the air."""
     local = {"host": "nas", "peer": "tv", "application": "bulk"}
-    stations = {"laptop": {}, "phone": {}, "nas": {}, "tv": {}}
+    stations: dict[str, Any] = {"laptop": {}, "phone": {}, "nas": {}, "tv": {}}
     home = make_home({"ping": PING, "copy": local, "put": UPLOAD}, stations, up="1 Mbit/s")
     home["host"] |= {name: {"via": [f"wifi.{name}"]} for name in ("nas", "tv")}
     return home

@@ -15,7 +15,9 @@ def test_every_80211_link_is_a_cell_with_stations_and_one_channel(kind: str) -> 
     cell = find_cell({kind: {"station": {"laptop": {}}}})
     assert cell
     assert (cell.kind, list(cell.stations)) == (kind, ["laptop"])
-    content = {"link": {"home": {kind: {}}, "cable": {"docsis": {}}, "line": {"plain": {}}}}
+    content: dict[str, Any] = {
+        "link": {"home": {kind: {}}, "cable": {"docsis": {}}, "line": {"plain": {}}}
+    }
     assert list(_list_channels(content)) == ["home.down", "cable.up", "cable.down"]
 
 
