@@ -334,22 +334,24 @@ def _describe_shortage(record: Record, queue: QueueState, channel: ChannelState)
     # Where senders slow down, the queue decides how long packets wait for the channel.
     helps = is_long and queue.is_tcps and shorter.action is Action.ADD_AQM
     path, value = (shorter.path, shorter.value) if helps else ("", "")
-    action = Action.MORE_CAPACITY
+    capacity = [Remedy(Action.MORE_CAPACITY, channel.channel, path, value)]
     if channel.is_cell:
         is_small = channel.has_small_packets and not channel.slow_station
         action = Action.LARGER_PACKETS if is_small else Action.MORE_AIR
-    capacity = Remedy(action, channel.channel, path, value)
-    others = _relieve_cell(record, queue, channel) if channel.is_cell else ()
-    remedies = (capacity, *others, shorter) if stands else (capacity, *others)
+        first = [replace(capacity[0], action=action)] if helps or not channel.slow_station else []
+        capacity = [*first, *_relieve_cell(record, queue, channel)]
+    remedies = (*capacity, shorter) if stands else tuple(capacity)
     return facts.WaitsForChannel(queue, channel, stands, remedies=remedies)
 
 
 def _relieve_cell(record: Record, queue: QueueState, channel: ChannelState) -> Iterator[Remedy]:
     """Find what else takes the air that a queue of a cell waits for, and what may give it back.
 
-    That is another node's standing queue: what its senders have in flight comes back to this one.
-    And it is a slow station, which may come as near as the fastest one is.
+    That is a slow station, which may come as near as the fastest one is. And it is another node's
+    standing queue: what its senders have in flight comes back to this one.
     """
+    if slow := channel.slow_station:
+        yield _bring_nearer(record, channel.link, slow)
     standing = (
         row
         for row in weigh_queues(record)
@@ -361,8 +363,6 @@ def _relieve_cell(record: Record, queue: QueueState, channel: ChannelState) -> I
     other = describe_queue(record, longest["queue"]) if longest else None
     if other and other.is_tcps and (remedy := shorten(record, other)).action is Action.ADD_AQM:
         yield remedy
-    if slow := channel.slow_station:
-        yield _bring_nearer(record, channel.link, slow)
 
 
 def _bring_nearer(record: Record, link: str, slow: AirShare) -> Remedy:

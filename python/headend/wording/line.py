@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from headend.analysis import facts
 from headend.analysis.air import AirShare
 from headend.analysis.causes import CauseGroup, DelaySource
@@ -195,7 +193,7 @@ def full_waits_for_channel(fact: facts.WaitsForChannel) -> list[str]:
     )
     if fact.channel.is_cell:
         nearer = [one for one in fact.remedies if one.action is Action.FASTER_STATION]
-        told = [advise_on_air(replace(fact.remedies[0], path="")), *map(advise_on_station, nearer)]
+        told = [advise_on_air(Remedy(fact.remedies[0].action)), *map(advise_on_station, nearer)]
         cause = f"It waits for the air. {' '.join(told)}"
     if not fact.stands:
         return [cause]
