@@ -45,6 +45,7 @@ CONTENTS: dict[str, list[str]] = {
         "docs/howto/homes-per-channel",
         "docs/howto/home-router",
         "docs/howto/my-line",
+        "docs/howto/modem-or-wifi",
         "docs/howto/modem-file",
         "docs/howto/buffer-unit",
         "docs/howto/low-latency",

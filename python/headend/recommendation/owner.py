@@ -144,15 +144,21 @@ class OwnChoices:
 
     @functools.cached_property
     def helps_line(self) -> bool:
-        """Whether something that is set on the line alone helps: a condition is met with it."""
+        """Whether something that is set on the line alone helps those who are not well today."""
         of_line = (*OF_PROVIDER, Feature.ROUTER, Feature.FASTER)
-        return any(map(self.has_gain, self._list_settings(of_line)))
+        return any(map(self._relieves, self._list_settings(of_line)))
 
     @functools.cached_property
     def helps_air(self) -> bool:
         """Whether something that is done to the Wi-Fi alone helps, or to be without it."""
         of_air = self._list_settings((Feature.WIFI, Feature.ETHERNET))
-        return any(self.has_gain(own) for own in of_air if not self.decision.find(own).router)
+        return any(self._relieves(own) for own in of_air if not self.decision.find(own).router)
+
+    def _relieves(self, setting: int) -> bool:
+        """Say whether something of which a condition is missed today is clearly better."""
+        missed = {one.term.text for one in self.decision.list_missed(self.today)}
+        better, _ = self.decision.list_changes(setting, self.today)
+        return not missed.isdisjoint(better)
 
     @property
     def quiet(self) -> int | None:

@@ -165,7 +165,7 @@ def _describe_verdict(choices: OwnChoices) -> str:
     if verdict is Verdict.MYSELF:
         also = ""
         if choices.is_air_limiting:
-            also = ": the Wi-Fi is what limits, and nothing that is set on the line is enough"
+            also = ": the Wi-Fi is what limits, and nothing that is set on the line helps"
         if choices.offers:
             offers = _join_or([_label(choices, own) for own in choices.offers])
             also = f"; the provider can help as well, with {offers}"
@@ -305,7 +305,7 @@ def _describe_air(choices: OwnChoices) -> Iterable[Told]:
     if choices.is_air_limiting:
         yield (
             "The Wi-Fi is what limits: no router, no setting of the provider's and no faster tier"
-            " that was tried makes anybody well over it."
+            " that was tried helps anybody over it."
         )
         if choices.has(ethernet, Feasibility.MISSING):
             return
