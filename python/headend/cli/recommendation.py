@@ -314,6 +314,15 @@ def _describe_owner(choices: OwnChoices) -> dict[str, Any]:
         "provider": [describe(own) for own in choices.offers],
         "faster": [describe(own) for own in choices.faster],
         "no_upload": choices.quiet and describe(choices.quiet),
+        **(
+            {
+                "ethernet": describe(choices.ethernet),
+                "helps_wifi": choices.helps_air,
+                "helps_line": choices.helps_line,
+            }
+            if choices.ethernet
+            else {}
+        ),
         "would_not_help": [decision.find(own).label for own in choices.list_useless()],
         "fit": fit and asdict(fit),
         "variations": [
