@@ -140,7 +140,8 @@ class Candidate:
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it; `from_dict` makes the same candidate of it."""
-        return {**asdict(self), "feature": str(self.feature)}
+        found = {**asdict(self), "feature": str(self.feature)}
+        return found if self.air else {key: found[key] for key in found if key != "air"}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Candidate:

@@ -70,7 +70,7 @@ class People:
             "conditions": list(self.conditions),
             "objective": self.objective,
             "others": copy_tables(self.others),
-            "local": list(self.local),
+            **({"local": list(self.local)} if self.local else {}),
         }
 
     @classmethod

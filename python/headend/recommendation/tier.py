@@ -123,7 +123,8 @@ class Tier:
 
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it; `from_dict` makes the same tier of it."""
-        return {**asdict(self), "file": self.file and str(self.file)}
+        found = {**asdict(self), "file": self.file and str(self.file)}
+        return found if self.cells else {key: found[key] for key in found if key != "cells"}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Tier:
