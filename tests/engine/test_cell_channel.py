@@ -38,7 +38,7 @@ def test_a_cell_in_which_somebody_always_has_a_frame_is_full() -> None:
     assert state.full_ratio > 0.95
     assert "The channel of wifi (3 queues) is full" in verdict.paragraph
     assert "stream channel" not in verdict.paragraph
-    assert "It waits for the full channel" in verdict.paragraph
+    assert "It waits for the air" in verdict.paragraph
 
 
 def test_a_cell_with_a_call_alone_is_not_full() -> None:
