@@ -371,6 +371,23 @@ PROMISES: dict[str, dict[str, Callable[[Shown], bool]]] = {
             < 0.5 * worst(runs["plain"], "page.page_load_time.p50")
         ),
     },
+    "home-today": {
+        # "Give each station a queue of its own and the same time on the air."
+        "--set link.wifi.dot11ax.access_point.queues=by_station": lambda runs: (
+            worst(runs["set"], "call.frames_late.mean")
+            < 0.1 * worst(runs["plain"], "call.frames_late.mean")
+            and least(runs["set"], "download.goodput") > least(runs["plain"], "download.goodput")
+        ),
+        "headend compare home-today"
+        " --vary link.wifi.dot11ax.access_point.queue=drop_tail,fq_codel": lambda runs: is_rising(
+            [-worst(runs[queue], "call.frames_late.mean") for queue in ("drop_tail", "fq_codel")]
+        ),
+        "--set link.wifi.dot11ax.station.printer.mcs=7": lambda runs: (
+            worst(runs["set"], "call.frames_late.mean")
+            < worst(runs["plain"], "call.frames_late.mean")
+            and least(runs["set"], "print.goodput") > least(runs["plain"], "print.goodput")
+        ),
+    },
     "wifi-home": {
         "--set link.wifi.dot11b.station.printer.rate=11 Mbit/s": lambda runs: (
             least(runs["set"], "download.goodput") > least(runs["plain"], "download.goodput")

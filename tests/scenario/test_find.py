@@ -92,7 +92,7 @@ def test_the_table_holds_many_names_each_once() -> None:
         ("docsis", "link", "docsis"),
         ("docsis 4.0", ABSENT, "docsis 4.0"),
         ("wi-fi", TERM, "wi-fi"),
-        ("Wi-Fi 6", TERM, "wi-fi 6"),
+        ("Wi-Fi 6", "link", "dot11ax"),
         ("Wi-Fi 7", ABSENT, "wi-fi 7"),
         ("mpu", TERM, "mpu"),
         ("pppoe-vcmux", TERM, "pppoe vcmux"),
