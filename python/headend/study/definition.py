@@ -19,7 +19,7 @@ from headend.evaluation.request import SEEDS, Request
 from headend.scenario.conflicts import check_shared
 from headend.scenario.file_access import FileAccess
 from headend.scenario.shipped import list_scenarios
-from headend.scenario.source import Overrides
+from headend.scenario.source import Overrides, write_value
 from headend.study.analysis import ANALYSIS, find_function, import_analysis
 from headend.study.claims import Claim, check_table
 from headend.study.documents import DocumentError, Reading, choose_readings
@@ -334,8 +334,12 @@ def _read_axis(
             )
     values = tuple((kept or {}).get(name, axis["values"]))
 
-    def fill(text: str | Mapping[str, str], value: Value) -> str:
-        return text.replace("{}", str(value)) if isinstance(text, str) else text[str(value)]
+    def fill(text: Any, value: Value) -> str:
+        if isinstance(text, Mapping):
+            text = text[str(value)]
+        elif isinstance(text, str):
+            text = text.replace("{}", str(value))
+        return text if isinstance(text, str) else write_value(text, f"grid.{name}.set")
 
     writes = tuple(
         (
