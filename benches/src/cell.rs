@@ -1,5 +1,5 @@
-//! The cost of a delivered frame in an 802.11b cell of saturated stations, with and without
-//! stations that never send.
+//! The cost of a delivered packet in cells of saturated stations: 802.11b with and without stations
+//! that never send, and 802.11ax with frames of many packets both ways.
 
 use crate::cost::{self, Cost};
 use crate::setting;
@@ -26,6 +26,23 @@ pub fn run(idle: u32, duration: &str) -> Row {
         of: idle,
         cost: Cost::of(&mut scenario.build(1)),
     }
+}
+
+const WIFI: &str = include_str!("../wifi.toml");
+
+/// One run of an 802.11ax cell whose access point and stations are saturated.
+pub fn run_wifi() -> Cost {
+    Cost::of(&mut setting::read(WIFI, &[]).build(1))
+}
+
+pub fn wifi_json(row: &cost::Row<()>) -> serde_json::Value {
+    serde_json::json!({
+        "case": "wifi",
+        "ns_per_packet": row.cost.ns_per_packet(),
+        "events_per_packet": row.cost.events_per_packet(),
+        "simulated_per_cpu": row.cost.simulated_per_wall(),
+        "data_packets": row.cost.packets,
+    })
 }
 
 pub fn json(row: &Row) -> serde_json::Value {

@@ -274,7 +274,22 @@ fn bench_cell() -> Vec<serde_json::Value> {
         );
     }
     println!("goal: at most 1000 ns, idle stations for nothing");
-    rows.iter().map(cell::json).collect()
+    let wifi = in_rounds(ROUNDS, &[()], |()| cost::Row {
+        of: (),
+        cost: cell::run_wifi(),
+    });
+    for row in &wifi {
+        println!(
+            "802.11ax, 20 both {:>9.1} {:>14.2} {:>8}   {:.0} s a CPU second",
+            row.cost.ns_per_packet(),
+            row.cost.events_per_packet(),
+            row.cost.packets,
+            row.cost.simulated_per_wall(),
+        );
+    }
+    (rows.iter().map(cell::json))
+        .chain(wifi.iter().map(cell::wifi_json))
+        .collect()
 }
 
 /// Streets of modems: the cost of a packet when many modems share a channel.

@@ -36,6 +36,7 @@ _NEXT = ("delivered", "discarded", "enqueued")
 #: Frames of a cell, as the engine names them, in words.
 FRAMES = {
     "ack": "acknowledgement",
+    "block_ack": "block acknowledgement",
     "cts": "CTS",
     "data": "frame",
     "data_lost": "frame that does not arrive",

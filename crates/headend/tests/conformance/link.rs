@@ -189,9 +189,33 @@ fn cell() -> Vec<Example> {
         .into()
 }
 
+/// Cells of the later standards, at their lowest rates for the same reason.
+fn wifi() -> Vec<Example> {
+    let stations = "station.one.queue.drop_tail.limit = '100 packets'\n\
+                    station.two = { frame_errors = '10 %', queue.drop_tail.limit = '100 packets' }";
+    let lowest = "mcs = 0\nstreams = 1\nwidth = 20\nguard_interval = '800 ns'";
+    [
+        ("dot11g", "rate = '6 Mbit/s'", 36, 6),
+        ("dot11n", lowest, 38, 7),
+        ("dot11ac", lowest, 38, 7),
+        ("dot11ax", lowest, 38, 9),
+    ]
+    .map(|(kind, channel, overhead, megabits)| Example {
+        kind,
+        text: format!("{channel}\naccess_point.queue.drop_tail.limit = '100 packets'\n{stations}"),
+        port: "tested.one",
+        overhead,
+        capacity: Capacity::Shared(bound(megabits, LARGEST + overhead)),
+    })
+    .into()
+}
+
 /// Examples of every kind of link. A link has no default rates, so that each kind needs an example.
 fn examples() -> Vec<Example> {
-    let examples: Vec<Example> = [plain(), cable(), cell()].into_iter().flatten().collect();
+    let examples: Vec<Example> = [plain(), cable(), cell(), wifi()]
+        .into_iter()
+        .flatten()
+        .collect();
     for kind in kinds("LinkConfig") {
         assert!(
             examples.iter().any(|example| example.kind == kind),

@@ -164,6 +164,13 @@ impl Contention {
         self.zones[zone].frames > 0
     }
 
+    /// Whether a frame reserves a zone's channel, on which nobody sends at present. Who gets a packet
+    /// then needs a backoff.
+    pub(super) fn is_reserved(&self, zone: usize, now: Instant) -> bool {
+        let zone = &self.zones[zone];
+        zone.frames == 0 && now < zone.reserved_until
+    }
+
     /// Idle slots that the class of a contender has counted: until now, or until the channel became
     /// busy.
     pub(super) fn slots(&self, contender: u32, now: Instant) -> u64 {

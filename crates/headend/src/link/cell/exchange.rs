@@ -112,47 +112,62 @@ pub(super) struct Exchange {
     pub(super) usage: Use,
 }
 
+/// The frames around the data to and from a station, which depend on its mode alone.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Around {
+    /// RTS and its answer.
+    announcement: [Frame; 2],
+    /// The CTS that a sender sends to itself, where 802.11b stations must be told.
+    protection: Option<Frame>,
+    ack: Frame,
+    block_ack: Frame,
+}
+
 impl Rules {
-    /// The frames of an exchange in order.
-    pub(super) fn frames(&self, burst: &Burst, window: u32) -> [Option<Frame>; 4] {
-        let Burst { mode, bytes, .. } = *burst;
+    /// The frames around the data in a mode, with a block-acknowledgement window.
+    pub(super) fn around(&self, mode: Mode, window: u32) -> Around {
         let control = self.phy.control(mode);
-        let frame = |kind, bytes, mode, is_answer| {
-            let span = self.phy.frame(bytes, mode);
-            Some(Frame {
-                kind,
-                bytes,
-                span,
-                is_answer,
-            })
+        // With 802.11b stations in the cell, these decode what reserves the channel.
+        let protecting = self.protection.filter(|_| mode.format != Format::Dsss);
+        let reserving = protecting.unwrap_or(control);
+        let frame = |kind, bytes, mode, is_answer| Frame {
+            kind,
+            bytes,
+            span: self.phy.frame(bytes, mode),
+            is_answer,
         };
-        let data = frame(AirFrame::Data, bytes, mode, false);
-        let answer = if burst.mpdus > 1 {
-            let bytes = phy::block_ack_bytes(window);
-            frame(AirFrame::BlockAck, bytes, control, true)
-        } else {
-            frame(AirFrame::Ack, phy::ACK_BYTES, control, true)
-        };
-        if bytes > self.rts_threshold {
-            // With 802.11b stations in the cell, RTS and CTS are frames that these decode.
-            let control = self.protecting(mode).unwrap_or(control);
-            let rts = frame(AirFrame::Rts, phy::RTS_BYTES, control, false);
-            let cts = frame(AirFrame::Cts, phy::ACK_BYTES, control, true);
-            return [rts, cts, data, answer];
-        }
-        match self.protecting(mode) {
-            Some(basic) => {
-                let cts = frame(AirFrame::Cts, phy::ACK_BYTES, basic, false);
-                [cts, data, answer, None]
-            }
-            None => [data, answer, None, None],
+        let cts = |is_answer| frame(AirFrame::Cts, phy::ACK_BYTES, reserving, is_answer);
+        let rts = frame(AirFrame::Rts, phy::RTS_BYTES, reserving, false);
+        let block_ack = phy::block_ack_bytes(window);
+        Around {
+            announcement: [rts, cts(true)],
+            protection: protecting.map(|_| cts(false)),
+            ack: frame(AirFrame::Ack, phy::ACK_BYTES, control, true),
+            block_ack: frame(AirFrame::BlockAck, block_ack, control, true),
         }
     }
 
-    /// The mode of the frames that reserve the channel for a frame which 802.11b stations do not
-    /// decode, where there are such stations.
-    fn protecting(&self, mode: Mode) -> Option<Mode> {
-        self.protection.filter(|_| mode.format != Format::Dsss)
+    /// The frames of an exchange in order.
+    pub(super) fn frames(&self, burst: &Burst, around: &Around) -> [Option<Frame>; 4] {
+        let data = Frame {
+            kind: AirFrame::Data,
+            bytes: burst.bytes,
+            span: self.phy.frame(burst.bytes, burst.mode),
+            is_answer: false,
+        };
+        let answer = if burst.mpdus > 1 {
+            around.block_ack
+        } else {
+            around.ack
+        };
+        let [rts, cts] = around.announcement;
+        if burst.bytes > self.rts_threshold {
+            return [Some(rts), Some(cts), Some(data), Some(answer)];
+        }
+        match around.protection {
+            Some(cts) => [Some(cts), Some(data), Some(answer), None],
+            None => [Some(data), Some(answer), None, None],
+        }
     }
 
     /// The time between two frames of an exchange.
@@ -165,15 +180,15 @@ impl Rules {
     pub(super) fn timeout(&self) -> Duration {
         self.sifs + self.slot + ANSWER_START
     }
+}
 
-    /// How long an exchange takes besides its data.
-    pub(super) fn around(&self, frames: &[Option<Frame>; 4]) -> Duration {
-        let others = frames.iter().flatten();
-        others
-            .filter(|frame| frame.kind != AirFrame::Data)
-            .map(|frame| frame.span + self.gap())
-            .fold(Duration::ZERO, |sum, span| sum + span)
-    }
+/// How long an exchange of these frames takes, besides the data.
+pub(super) fn time_around(frames: &[Option<Frame>; 4], gap: Duration) -> Duration {
+    let others = frames.iter().flatten();
+    others
+        .filter(|frame| frame.kind != AirFrame::Data)
+        .map(|frame| frame.span + gap)
+        .fold(Duration::ZERO, |sum, span| sum + span)
 }
 
 impl Exchange {

@@ -33,7 +33,7 @@ pub mod window;
 
 use self::backoff::Backoff;
 use self::contention::{Contention, Entry};
-use self::exchange::{Burst, Disturbance, Exchange};
+use self::exchange::{Around, Burst, Disturbance, Exchange, time_around};
 use self::setup::{Access, AccessPointSetup, Aggregation, Radio, Rules, Sharing, StationSetup};
 use self::turns::Turns;
 use self::usage::{OF_STATION, Usage, Use};
@@ -105,6 +105,8 @@ pub struct Cell {
     /// The access point, then the stations.
     nodes: Vec<Node>,
     radios: Vec<Radio>,
+    /// By station.
+    around: Vec<Around>,
     /// By node and category.
     contenders: Vec<Contender>,
     contention: Contention,
@@ -179,6 +181,9 @@ impl Cell {
             }
         }
         let times = [rules.slot, rules.unnoticed, rules.after_error];
+        let window = rules.aggregation[0].mpdus;
+        let around = |radio: &Radio| rules.around(radio.mode, window.min(radio.most.mpdus));
+        let around = radios.iter().map(around).collect();
         Self {
             contention: Contention::new(times, categories.count() > 1, &hears, &entries),
             usage: Usage::new(radios.len()),
@@ -188,6 +193,7 @@ impl Cell {
             categories,
             nodes,
             radios,
+            around,
             contenders,
             rng,
             waited_for: Duration::ZERO,
@@ -247,7 +253,8 @@ impl Cell {
     /// becomes the next MPDU.
     fn fill(&mut self, contender: u32, station: usize, cx: &mut Context<'_>) {
         let own = &self.contenders[contender as usize];
-        let (index, most) = (Self::window_of(own.node, station), own.aggregation.amsdu);
+        let index = Self::window_of(own.node, station);
+        let most = (own.aggregation.amsdu).min(self.radios[station].most.amsdu);
         while most > 0
             && self.radios[station].aggregates
             && self.room(contender) > 0
@@ -317,8 +324,13 @@ impl Cell {
         } = self.contenders[contender as usize];
         let index = Self::window_of(node, station);
         let Radio {
-            mode, aggregates, ..
+            mode,
+            aggregates,
+            most,
+            ..
         } = self.radios[station];
+        let aggregation = aggregation.within(most);
+        let has_delimiters = mode.format >= phy::Format::Vht;
         let mut burst = Burst {
             station,
             mode,
@@ -327,8 +339,9 @@ impl Cell {
             bytes: 0,
         };
         let aggregates = aggregates && aggregation.mpdus > 1;
+        let mut alone = 0;
         let most = if aggregates {
-            self.most_bytes(&aggregation, mode, left)
+            self.most_bytes(&aggregation, station, left)
         } else {
             0
         };
@@ -349,41 +362,41 @@ impl Cell {
             }
             let window = &self.contenders[contender as usize].windows[index];
             if let Some(bytes) = window.unsent(burst.span) {
-                let grown = phy::subframe(burst.bytes, bytes);
+                // A single MPDU up to 802.11n has no delimiter.
+                let before = burst.bytes + alone;
+                let grown = phy::subframe(before, bytes);
                 if burst.mpdus > 0 && grown > most {
                     break;
                 }
+                alone = if burst.mpdus == 0 && !has_delimiters {
+                    phy::DELIMITER
+                } else {
+                    0
+                };
                 burst.mpdus += 1;
-                burst.bytes = if aggregates { grown } else { bytes };
+                burst.bytes = grown - alone;
             }
             burst.span += 1;
-        }
-        if burst.mpdus == 1 && mode.format == phy::Format::Ht {
-            // A single MPDU of 802.11n has no delimiter.
-            burst.bytes -= phy::DELIMITER;
         }
         (burst.mpdus > 0).then_some(burst)
     }
 
     /// The most bytes of an A-MPDU, which the rules of the category and the time that is left
     /// allow.
-    fn most_bytes(
-        &self,
-        aggregation: &Aggregation,
-        mode: phy::Mode,
-        left: Option<Duration>,
-    ) -> u64 {
+    fn most_bytes(&self, aggregation: &Aggregation, station: usize, left: Option<Duration>) -> u64 {
+        let mode = self.radios[station].mode;
         let mut time = aggregation.time;
         if let Some(left) = left {
             let burst = Burst {
-                station: 0,
+                station,
                 mode,
                 span: 0,
                 mpdus: 2,
                 bytes: aggregation.bytes,
             };
-            let frames = self.rules.frames(&burst, aggregation.mpdus);
-            time = time.min(left.saturating_sub(self.rules.around(&frames)));
+            let frames = self.rules.frames(&burst, &self.around[station]);
+            let around = time_around(&frames, self.rules.gap());
+            time = time.min(left.saturating_sub(around));
         }
         (self.rules.phy.bytes_within(time, mode)).min(aggregation.bytes)
     }
@@ -417,6 +430,9 @@ impl Cell {
     fn contend(&mut self, contender: u32, cx: &mut Context<'_>) {
         let zone = self.contention.zone_of(contender);
         let slots = self.contention.slots(contender, cx.now);
+        if self.contention.is_reserved(zone, cx.now) && self.backoff(contender).until() <= slots {
+            self.draw(contender, cx);
+        }
         if self.contention.is_busy(zone) {
             if self.backoff(contender).until() <= slots {
                 self.draw(contender, cx);
@@ -475,7 +491,9 @@ impl Cell {
         let first = self.exchanges.len();
         for &contender in &senders {
             // A law may have discarded what was to be sent.
-            if let Some(burst) = self.assemble(contender, None, cx) {
+            let txop = self.contenders[contender as usize].txop;
+            let left = (!txop.is_zero()).then_some(txop);
+            if let Some(burst) = self.assemble(contender, left, cx) {
                 let won = [cx.now; 2];
                 let exchange = self.exchange(contender, burst, won);
                 self.exchanges.push(exchange);
@@ -545,7 +563,7 @@ impl Cell {
             station: burst.station,
             what,
         };
-        let frames = self.rules.frames(&burst, own.aggregation.mpdus);
+        let frames = self.rules.frames(&burst, &self.around[burst.station]);
         Exchange::new(contender, burst, frames, times, usage)
     }
 
@@ -671,10 +689,9 @@ impl Cell {
         }
         self.load(contender, cx);
         let burst = self.assemble(contender, Some(left), cx)?;
-        let mpdus = self.contenders[contender as usize].aggregation.mpdus;
-        let frames = self.rules.frames(&burst, mpdus);
+        let frames = self.rules.frames(&burst, &self.around[burst.station]);
         let data = self.rules.phy.frame(burst.bytes, burst.mode);
-        if data + self.rules.around(&frames) > left {
+        if data + time_around(&frames, self.rules.gap()) > left {
             return None;
         }
         Some(self.exchange(contender, burst, [exchange.won, begins]))

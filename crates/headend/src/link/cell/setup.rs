@@ -50,6 +50,19 @@ pub struct Aggregation {
     pub amsdu: u64,
 }
 
+impl Aggregation {
+    /// The stricter of both rules.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        Self {
+            mpdus: self.mpdus.min(other.mpdus),
+            bytes: self.bytes.min(other.bytes),
+            time: self.time.min(other.time),
+            amsdu: self.amsdu.min(other.amsdu),
+        }
+    }
+}
+
 /// The parameters of contention of a node in one access category.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Access {
@@ -105,8 +118,10 @@ pub struct Radio {
     pub mode: Mode,
     /// Share of the MPDUs that arrive broken.
     pub frame_errors: Probability,
-    /// Whether several MPDUs may be sent in one frame.
+    /// Whether it has access categories and aggregation (`QoS`).
     pub aggregates: bool,
+    /// The limits of its standard, where they are lower than the cell's.
+    pub most: Aggregation,
     /// Bytes of an MPDU beyond the IP packet.
     pub overhead: u64,
 }

@@ -19,6 +19,14 @@ const LARGEST_WINDOW: u32 = 1 << 20;
 /// The largest limit of tries. A scenario that means more means none.
 const MOST_TRIES: u32 = 1000;
 
+/// Each frame carries one packet.
+const NO_AGGREGATION: Aggregation = Aggregation {
+    mpdus: 1,
+    bytes: 0,
+    time: Duration::ZERO,
+    amsdu: 0,
+};
+
 /// Checks a cell.
 pub(in crate::scenario) fn plan(path: &str, cell: &Dot11b) -> Result<CellPlan, ScenarioError> {
     let rules = plan_rules(path, cell)?;
@@ -45,6 +53,7 @@ pub(in crate::scenario) fn plan(path: &str, cell: &Dot11b) -> Result<CellPlan, S
                 mode: mode_of(rate),
                 frame_errors: station.frame_errors,
                 aggregates: false,
+                most: NO_AGGREGATION,
                 overhead: cell.overhead.0,
             },
             queue: queue.clone(),
@@ -176,12 +185,7 @@ fn make_rules(cell: &Dot11b, basic_rates: Vec<Rate>) -> Rules {
             short: limit(cell.short_retry_limit),
             long: limit(cell.long_retry_limit),
         },
-        aggregation: vec![Aggregation {
-            mpdus: 1,
-            bytes: 0,
-            time: Duration::ZERO,
-            amsdu: 0,
-        }],
+        aggregation: vec![NO_AGGREGATION],
         sharing: Sharing::Ahead(1),
     }
 }

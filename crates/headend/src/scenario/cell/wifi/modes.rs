@@ -17,6 +17,9 @@ pub(super) struct Channel {
     pub(super) guard_interval: Duration,
 }
 
+/// The guard interval that 802.11n and all later standards but 802.11ax share with it.
+const LONG_GUARD: Duration = Duration::from_nanos(800);
+
 fn refused<T>(path: &str, key: &str, why: String) -> Result<T, ScenarioError> {
     Err(ScenarioError::invalid(format!("{path}.{key}"), why))
 }
@@ -46,6 +49,28 @@ impl Channel {
         }
         let width = *cell.width.get_or_insert(standard.usual_width(band));
         check_width(path, standard, width)?;
+        let has_g = |station: &WifiStation| station.standard == Some(Standard::Dot11g);
+        if cell.rate.is_some() && standard.is_modern() && !cell.station.values().any(has_g) {
+            let why = format!(
+                "it is that of 802.11g stations, of which there are none; {} has mcs and streams",
+                standard.name()
+            );
+            return refused(path, "rate", why);
+        }
+        let most = [("mcs", cell.mcs, 0, standard.most_mcs())]
+            .into_iter()
+            .chain([("streams", cell.streams, 1, standard.most_streams())]);
+        for (key, value, least, most) in most {
+            if let Some(value) = value
+                && !(least..=most).contains(&value)
+            {
+                return refused(
+                    path,
+                    key,
+                    format!("expected {least} to {most}, found {value}"),
+                );
+            }
+        }
         let usual = standard.guard_intervals()[0];
         let guard_interval = *cell.guard_interval.get_or_insert(usual);
         if !standard.guard_intervals().contains(&guard_interval) {
@@ -83,12 +108,11 @@ impl Channel {
         if standard.is_modern() {
             self.modern_mode(path, standard, cell, station)
         } else {
-            self.legacy_mode(path, standard, cell, station)
+            Self::legacy_mode(path, standard, cell, station)
         }
     }
 
     fn legacy_mode(
-        &self,
         path: &str,
         standard: Standard,
         cell: &Wifi,
@@ -105,7 +129,7 @@ impl Channel {
             }
         }
         let modes: Vec<Mode> = Mode::legacy(standard.format()).collect();
-        let of_cell = cell.rate.filter(|_| standard == self.standard);
+        let of_cell = cell.rate.filter(|_| standard == Standard::Dot11g);
         let fastest = modes[modes.len() - 1].rate();
         let rate = station.rate.or(of_cell).unwrap_or(fastest);
         modes
@@ -144,7 +168,8 @@ impl Channel {
             );
             return refused(path, "width", why);
         }
-        let streams = station.streams.or(cell.streams).unwrap_or(2);
+        let of_cell = cell.streams.unwrap_or(2).min(standard.most_streams());
+        let streams = station.streams.unwrap_or(of_cell);
         if !(1..=standard.most_streams()).contains(&streams) {
             let why = format!("expected 1 to {}, found {streams}", standard.most_streams());
             return refused(path, "streams", why);
@@ -153,7 +178,7 @@ impl Channel {
         let guard = if guards.contains(&self.guard_interval) {
             self.guard_interval
         } else {
-            guards[0]
+            LONG_GUARD
         };
         let mode = |mcs| Mode {
             format: standard.format(),
@@ -162,11 +187,10 @@ impl Channel {
             width,
             guard: guard.as_nanos() as u16,
         };
-        let largest = (0..=standard.most_mcs())
-            .rev()
-            .find(|&mcs| is_allowed(mode(mcs)));
-        let of_cell = cell.mcs.map(|mcs| mcs.min(standard.most_mcs()));
-        let mcs = station.mcs.or(of_cell).or(largest).unwrap_or(0);
+        // The cell's, or the largest that this station can have below it.
+        let most = cell.mcs.unwrap_or(u8::MAX).min(standard.most_mcs());
+        let largest = (0..=most).rev().find(|&mcs| is_allowed(mode(mcs)));
+        let mcs = station.mcs.or(largest).unwrap_or(0);
         if mcs > standard.most_mcs() {
             let why = format!("expected 0 to {}, found {mcs}", standard.most_mcs());
             return refused(path, "mcs", why);

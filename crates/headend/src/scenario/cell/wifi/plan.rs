@@ -32,9 +32,9 @@ const AHEAD: u32 = 123;
 const QUANTUM: Duration = Duration::from_micros(300);
 /// aPPDUMaxTime (IEEE 802.11-2020 Tables 19-25 and 21-28).
 const LONGEST_FRAME: Duration = Duration::from_micros(5484);
+/// A shorter quantum needs many rounds for each frame.
+const LEAST_QUANTUM: Duration = Duration::from_micros(10);
 const MOST_TRIES: u32 = 1000;
-/// The largest block-acknowledgement window of 802.11ax.
-const MOST_MPDUS: u32 = 256;
 const MOST_AHEAD: u32 = 100_000;
 
 /// Checks a cell and writes its defaults out.
@@ -70,6 +70,11 @@ pub(in crate::scenario) fn plan(
     }
     for (name, station) in &written {
         for other in &station.hidden_from {
+            if other == name && station.count.is_none() {
+                let at = format!("{path}.station.{name}.hidden_from");
+                let why = "a station hears itself; of several that are alike, set count";
+                return Err(ScenarioError::invalid(at, why));
+            }
             if !written.contains_key(other) {
                 let at = format!("{path}.station.{name}.hidden_from");
                 let known = written.keys().cloned().collect();
@@ -170,6 +175,12 @@ fn plan_station(
             mode,
             frame_errors: station.frame_errors,
             aggregates: has_categories,
+            most: Aggregation {
+                mpdus: standard.block_ack_window(),
+                bytes: standard.most_ampdu().0,
+                time: LONGEST_FRAME,
+                amsdu: standard.most_amsdu(),
+            },
             overhead: overhead.0,
         },
         queue,
@@ -218,6 +229,10 @@ fn plan_access_point(
             }
             let quantum = *own.airtime_quantum.get_or_insert(QUANTUM);
             check_delay(&format!("{at}.airtime_quantum"), quantum)?;
+            if !quantum.is_zero() && quantum < LEAST_QUANTUM {
+                let why = format!("expected {LEAST_QUANTUM} at least, or \"0 s\", found {quantum}");
+                return refuse("airtime_quantum", &why);
+            }
         }
     }
     let by_station = own.queues == Sharing::ByStation;
@@ -343,11 +358,10 @@ fn plan_aggregation(
 ) -> Result<Aggregation, ScenarioError> {
     let refuse = |key: &str, why: String| Err(ScenarioError::invalid(format!("{path}.{key}"), why));
     let mpdus = *cell.ampdu_mpdus.get_or_insert(standard.block_ack_window());
-    if !(1..=MOST_MPDUS).contains(&mpdus) {
-        return refuse(
-            "ampdu_mpdus",
-            format!("expected 1 to {MOST_MPDUS}, found {mpdus}"),
-        );
+    let most = standard.block_ack_window();
+    if !(1..=most).contains(&mpdus) {
+        let why = format!("expected 1 to {most}, found {mpdus}");
+        return refuse("ampdu_mpdus", why);
     }
     let bytes = *cell.ampdu_bytes.get_or_insert(standard.most_ampdu());
     if bytes > standard.most_ampdu() {
