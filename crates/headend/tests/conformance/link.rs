@@ -205,7 +205,8 @@ fn wifi() -> Vec<Example> {
         text: format!("{channel}\naccess_point.queue.drop_tail.limit = '100 packets'\n{stations}"),
         port: "tested.one",
         overhead,
-        capacity: Capacity::Shared(bound(megabits, LARGEST + overhead)),
+        // All packets of a frame, of 5.484 ms at most, arrive at its end.
+        capacity: Capacity::Shared(bound(megabits, megabits * 5484 / 8 + LARGEST + overhead)),
     })
     .into()
 }
