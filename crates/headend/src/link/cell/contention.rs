@@ -164,8 +164,8 @@ impl Contention {
         self.zones[zone].frames > 0
     }
 
-    /// Whether a frame reserves a zone's channel, on which nobody sends at present. A contender that
-    /// gets a packet then needs a backoff.
+    /// Whether a frame reserves a zone's channel, on which nobody sends at present. A contender
+    /// that gets a packet then needs a backoff.
     pub(super) fn is_reserved(&self, zone: usize, now: Instant) -> bool {
         let zone = &self.zones[zone];
         zone.frames == 0 && now < zone.reserved_until
