@@ -150,6 +150,14 @@ impl Categories {
     }
 }
 
+/// The station of a packet at the entrance of a cell: each has two ports, up and down.
+pub fn station_of(packet: &Packet, cx: &Context<'_>) -> usize {
+    match cx.hop(packet) {
+        Hop::Link { port, .. } => usize::from(port.0 / 2),
+        Hop::Line(_) | Hop::End => unreachable!("a packet in the cell is at its entrance"),
+    }
+}
+
 /// How lanes are built.
 #[derive(Debug)]
 pub struct LaneSetup {
@@ -210,12 +218,7 @@ impl Lanes {
         if !self.setup.by_station {
             return category;
         }
-        match cx.hop(packet) {
-            Hop::Link { port, .. } => {
-                (self.setup.categories).lane(usize::from(port.0 / 2), category)
-            }
-            Hop::Line(_) | Hop::End => unreachable!("a packet in the cell is at its entrance"),
-        }
+        (self.setup.categories).lane(station_of(packet, cx), category)
     }
 
     /// Calls `work` with a lane and its view of the line, and keeps the depth of all.

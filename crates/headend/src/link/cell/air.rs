@@ -5,7 +5,7 @@
 //! Where nodes are hidden from each other, each frame takes its steps, and a frame that overlaps
 //! another at its receiver does not arrive (IEEE 802.11-2020 §10.3.1; no capture).
 
-use super::exchange::{Disturbance, Exchange, Frame, Step};
+use super::exchange::{Burst, Disturbance, Exchange, Frame, Step};
 use super::usage::Usage;
 use super::window::Try;
 use super::{ACCESS_POINT, Cell, STEP};
@@ -44,14 +44,14 @@ impl Cell {
         let mut exchange = self.exchanges.swap_remove(index);
         let (contender, burst) = (exchange.contender, exchange.burst);
         if exchange.what == Try::Long {
-            self.clear(&exchange);
+            self.clear(contender, &burst);
         }
         let (mut at, mut ends) = (exchange.begun, exchange.begun);
         for frame in exchange.frames() {
             at += frame.span;
             ends = at;
             if frame.kind == AirFrame::Data {
-                if !self.receive(&exchange, at) {
+                if !self.receive(contender, &burst, exchange.disturbance, at) {
                     exchange.is_broken = true;
                     exchange.usage.what = AirUse::Broken;
                     self.record_all(&exchange, Some(AirFrame::Data), cx);
@@ -71,10 +71,10 @@ impl Cell {
     }
 
     /// An RTS was answered.
-    fn clear(&mut self, exchange: &Exchange) {
-        let own = &mut self.contenders[exchange.contender as usize];
-        let window = Self::window_of(own.node, exchange.burst.station);
-        own.windows[window].clear(exchange.burst.span);
+    fn clear(&mut self, contender: u32, burst: &Burst) {
+        let own = &mut self.contenders[contender as usize];
+        let window = Self::window_of(own.node, burst.station);
+        own.windows[window].clear(burst.span);
     }
 
     /// Several nodes send at once. The channel is busy for the duration of the longest frame.
@@ -230,12 +230,10 @@ impl Cell {
         let exchange = &self.exchanges[index];
         let (contender, burst) = (exchange.contender, exchange.burst);
         let [sender, _] = self.ends_of(exchange, frame);
-        let is_disturbed = exchange.disturbance != Disturbance::None;
+        let disturbance = exchange.disturbance;
+        let is_disturbed = disturbance != Disturbance::None;
         let arrives = if frame.kind == AirFrame::Data {
-            let exchange = self.exchanges.swap_remove(index);
-            let arrives = self.receive(&exchange, cx.now);
-            self.put_back(index, exchange);
-            arrives
+            self.receive(contender, &burst, disturbance, cx.now)
         } else {
             !is_disturbed
         };
@@ -274,11 +272,7 @@ impl Cell {
                 let at = cx.now + self.rules.propagation;
                 self.pass_on(contender, burst.station, at, cx);
             }
-            AirFrame::Cts if frame.is_answer => {
-                let exchange = self.exchanges.swap_remove(index);
-                self.clear(&exchange);
-                self.put_back(index, exchange);
-            }
+            AirFrame::Cts if frame.is_answer => self.clear(contender, &burst),
             _ => {}
         }
         if self.exchanges[index].frame(number + 1).is_some() {
@@ -290,13 +284,6 @@ impl Cell {
             exchange.until = cx.now;
             cx.wake_at(cx.now, STEP);
         }
-    }
-
-    /// Undoes a `swap_remove`.
-    fn put_back(&mut self, index: usize, exchange: Exchange) {
-        self.exchanges.push(exchange);
-        let last = self.exchanges.len() - 1;
-        self.exchanges.swap(index, last);
     }
 
     /// Time on the air until now, or until the start of the earliest exchange of which it is not

@@ -34,20 +34,20 @@ pub mod window;
 use self::backoff::Backoff;
 use self::contention::{Contention, Entry};
 use self::exchange::{Around, Burst, Disturbance, Exchange, time_around};
-use self::setup::{Access, AccessPointSetup, Aggregation, Radio, Rules, Sharing, StationSetup};
+use self::setup::{Access, AccessPointSetup, Radio, Rules, Sharing, StationSetup};
 use self::turns::Turns;
 use self::usage::{OF_STATION, Usage, Use};
 use self::window::Window;
 use super::{Link, Visitor};
 use crate::context::Context;
-use crate::flow::{Hop, Port};
+use crate::flow::Port;
 use crate::metrics::Recorder;
 use crate::metrics::air::AirUse;
 use crate::metrics::channel::ChannelUse;
 use crate::metrics::utilisation::LimitUse;
 use crate::packet::Packet;
 use crate::qdisc::Queue;
-use crate::qdisc::lanes::Categories;
+use crate::qdisc::lanes::{Categories, station_of};
 use crate::queue::LineView;
 use crate::rng::Rng;
 use crate::time::{Duration, Instant};
@@ -83,7 +83,6 @@ struct Contender {
     node: usize,
     category: usize,
     txop: Duration,
-    aggregation: Aggregation,
     backoff: Backoff,
     /// What was taken from the queue. The access point has a window for each station.
     windows: Vec<Window>,
@@ -91,10 +90,15 @@ struct Contender {
     taken: usize,
     /// Whose turn it is, at the access point.
     turns: Turns,
-    /// Whether it has a frame to send.
-    is_ready: bool,
     /// Whether its exchange is in progress.
     is_sending: bool,
+}
+
+impl Contender {
+    /// Whether it has a frame to send.
+    fn is_ready(&self) -> bool {
+        self.taken > 0
+    }
 }
 
 /// A cell.
@@ -170,19 +174,16 @@ impl Cell {
                     node,
                     category,
                     txop,
-                    aggregation: rules.aggregation[category],
                     backoff: Backoff::new(windows, rng),
                     windows: (0..peers).map(|_| Window::default()).collect(),
                     taken: 0,
                     turns: Turns::new(peers, quantum),
-                    is_ready: false,
                     is_sending: false,
                 });
             }
         }
         let times = [rules.slot, rules.unnoticed, rules.after_error];
-        let window = rules.aggregation[0].mpdus;
-        let around = |radio: &Radio| rules.around(radio.mode, window.min(radio.most.mpdus));
+        let around = |radio: &Radio| rules.around(radio.mode, radio.aggregation.mpdus);
         let around = radios.iter().map(around).collect();
         Self {
             contention: Contention::new(times, categories.count() > 1, &hears, &entries),
@@ -212,10 +213,7 @@ impl Cell {
         if node != ACCESS_POINT {
             return node - 1;
         }
-        match cx.hop(packet) {
-            Hop::Link { port, .. } => usize::from(port.0 / 2),
-            Hop::Line(_) | Hop::End => unreachable!("a packet in the cell is at its entrance"),
-        }
+        station_of(packet, cx)
     }
 
     /// The index of a station's window at a node.
@@ -254,9 +252,8 @@ impl Cell {
     fn fill(&mut self, contender: u32, station: usize, cx: &mut Context<'_>) {
         let own = &self.contenders[contender as usize];
         let index = Self::window_of(own.node, station);
-        let most = (own.aggregation.amsdu).min(self.radios[station].most.amsdu);
+        let most = self.radios[station].aggregation.amsdu;
         while most > 0
-            && self.radios[station].aggregates
             && self.room(contender) > 0
             && self.take(contender, station, cx) == Some(station)
         {
@@ -272,6 +269,7 @@ impl Cell {
     /// many as the radio of the access point takes ahead.
     fn load(&mut self, contender: u32, cx: &mut Context<'_>) {
         let own = &self.contenders[contender as usize];
+        let was_ready = own.is_ready();
         let ahead = match self.rules.sharing {
             Sharing::Ahead(packets) if own.node == ACCESS_POINT => packets as usize,
             Sharing::ByStation(_) if own.node == ACCESS_POINT => {
@@ -283,9 +281,7 @@ impl Cell {
         while self.contenders[contender as usize].taken < ahead
             && self.take(contender, 0, cx).is_some()
         {}
-        let own = &mut self.contenders[contender as usize];
-        if !own.is_ready && own.taken > 0 {
-            own.is_ready = true;
+        if !was_ready && self.contenders[contender as usize].is_ready() {
             self.waiting += 1;
             self.waits_since.get_or_insert(cx.now);
         }
@@ -319,17 +315,10 @@ impl Cell {
         cx: &mut Context<'_>,
     ) -> Option<Burst> {
         let station = self.choose(contender, cx)?;
-        let Contender {
-            node, aggregation, ..
-        } = self.contenders[contender as usize];
-        let index = Self::window_of(node, station);
+        let index = Self::window_of(self.contenders[contender as usize].node, station);
         let Radio {
-            mode,
-            aggregates,
-            most,
-            ..
+            mode, aggregation, ..
         } = self.radios[station];
-        let aggregation = aggregation.within(most);
         let has_delimiters = mode.format >= phy::Format::Vht;
         let mut burst = Burst {
             station,
@@ -338,10 +327,10 @@ impl Cell {
             mpdus: 0,
             bytes: 0,
         };
-        let aggregates = aggregates && aggregation.mpdus > 1;
+        let aggregates = aggregation.mpdus > 1;
         let mut alone = 0;
         let most = if aggregates {
-            self.most_bytes(&aggregation, station, left)
+            self.most_bytes(station, left)
         } else {
             0
         };
@@ -381,10 +370,11 @@ impl Cell {
         (burst.mpdus > 0).then_some(burst)
     }
 
-    /// The most bytes of an A-MPDU, which the rules of the category and the time that is left
-    /// allow.
-    fn most_bytes(&self, aggregation: &Aggregation, station: usize, left: Option<Duration>) -> u64 {
-        let mode = self.radios[station].mode;
+    /// The most bytes of an A-MPDU to or from a station that its rules and the time left allow.
+    fn most_bytes(&self, station: usize, left: Option<Duration>) -> u64 {
+        let Radio {
+            mode, aggregation, ..
+        } = self.radios[station];
         let mut time = aggregation.time;
         if let Some(left) = left {
             let burst = Burst {
@@ -569,13 +559,13 @@ impl Cell {
 
     /// The data of an exchange arrives at its receiver, its last bit at `end`. Returns whether any
     /// of it is not broken.
-    fn receive(&mut self, exchange: &Exchange, end: Instant) -> bool {
-        let Exchange {
-            contender,
-            burst,
-            disturbance,
-            ..
-        } = *exchange;
+    fn receive(
+        &mut self,
+        contender: u32,
+        burst: &Burst,
+        disturbance: Disturbance,
+        end: Instant,
+    ) -> bool {
         let errors = self.radios[burst.station].frame_errors.0;
         let own = &mut self.contenders[contender as usize];
         let window = &mut own.windows[Self::window_of(own.node, burst.station)];
@@ -654,7 +644,6 @@ impl Cell {
         }
         let own = &mut self.contenders[contender as usize];
         if own.taken == 0 {
-            own.is_ready = false;
             self.waiting -= 1;
             if self.waiting == 0
                 && let Some(since) = self.waits_since.take()
@@ -669,7 +658,7 @@ impl Cell {
         self.load(contender, cx);
         self.draw(contender, cx);
         let own = &self.contenders[contender as usize];
-        if own.is_ready {
+        if own.is_ready() {
             let until = own.backoff.until();
             self.contention.set(contender, Some(until));
         }
@@ -713,9 +702,9 @@ impl Cell {
         if own.is_sending {
             return;
         }
-        let was_ready = own.is_ready;
+        let was_ready = own.is_ready();
         self.load(contender, cx);
-        if !was_ready && self.contenders[contender as usize].is_ready {
+        if !was_ready && self.contenders[contender as usize].is_ready() {
             self.contend(contender, cx);
         }
     }

@@ -31,13 +31,11 @@ pub struct Rules {
     pub protection: Option<Mode>,
     /// Tries after which an MPDU is given up.
     pub tries: TryLimits,
-    /// What a node may send when it has won the channel, by access category.
-    pub aggregation: Vec<Aggregation>,
     /// The access point's queues.
     pub sharing: Sharing,
 }
 
-/// How frames of an access category are aggregated.
+/// What a frame may carry.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Aggregation {
     /// Most MPDUs that are sent and not yet acknowledged (the block-acknowledgement window).
@@ -51,6 +49,14 @@ pub struct Aggregation {
 }
 
 impl Aggregation {
+    /// Each frame carries one packet.
+    pub const NONE: Self = Self {
+        mpdus: 1,
+        bytes: 0,
+        time: Duration::ZERO,
+        amsdu: 0,
+    };
+
     /// The stricter of both rules.
     #[must_use]
     pub fn within(self, other: Self) -> Self {
@@ -120,8 +126,8 @@ pub struct Radio {
     pub frame_errors: Probability,
     /// Whether it has access categories and aggregation (`QoS`).
     pub aggregates: bool,
-    /// The limits of its standard, where they are lower than the cell's.
-    pub most: Aggregation,
+    /// What a frame to or from it may carry.
+    pub aggregation: Aggregation,
     /// Bytes of an MPDU beyond the IP packet.
     pub overhead: u64,
 }

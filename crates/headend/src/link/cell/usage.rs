@@ -29,18 +29,6 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// Nothing more was sent until `until`.
-    pub(super) fn count_until(&mut self, until: Instant) {
-        self.until = self.until.max(until);
-    }
-
-    /// Time in which nothing was sent.
-    pub(super) fn idle(&self) -> Duration {
-        (self.until - Instant::ZERO).saturating_sub(self.sent)
-    }
-}
-
-impl Usage {
     pub(super) fn new(stations: usize) -> Self {
         Self {
             of_station: vec![[Duration::ZERO; 3]; stations],
@@ -59,5 +47,15 @@ impl Usage {
             Some(index) => self.of_station[of.station][index] += span,
             None => self.collided += span,
         }
+    }
+
+    /// Nothing more was sent until `until`.
+    pub(super) fn count_until(&mut self, until: Instant) {
+        self.until = self.until.max(until);
+    }
+
+    /// Time in which nothing was sent.
+    pub(super) fn idle(&self) -> Duration {
+        (self.until - Instant::ZERO).saturating_sub(self.sent)
     }
 }

@@ -6,6 +6,8 @@ use crate::qdisc::QueueConfig;
 use crate::qdisc::lanes::{Categories, DscpMap};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::names::check_name;
+use crate::time::Duration;
+use crate::units::ByteCount;
 
 /// A cell, ready to be built.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +54,36 @@ pub(super) struct StationGroup {
     pub(super) name: String,
     pub(super) first: u32,
     pub(super) count: Option<u32>,
+}
+
+/// The largest limit of tries. A scenario that means more means none.
+const MOST_TRIES: u32 = 1000;
+
+/// The limit of tries under `key`: none for 0.
+pub(super) fn plan_tries(path: &str, key: &str, tries: u32) -> Result<Option<u32>, ScenarioError> {
+    if tries > MOST_TRIES {
+        let why = format!("expected at most {MOST_TRIES} tries, or 0 for no limit");
+        return Err(ScenarioError::invalid(format!("{path}.{key}"), why));
+    }
+    Ok((tries > 0).then_some(tries))
+}
+
+/// Checks the slot time.
+pub(super) fn check_slot(path: &str, slot: Duration) -> Result<(), ScenarioError> {
+    if slot < Duration::from_micros(1) || slot > Duration::from_millis(10) {
+        let why = "expected 1 us to 10 ms";
+        return Err(ScenarioError::invalid(format!("{path}.slot"), why));
+    }
+    Ok(())
+}
+
+/// Checks the bytes of an MPDU beyond its packet.
+pub(super) fn check_overhead(path: &str, overhead: ByteCount) -> Result<(), ScenarioError> {
+    if overhead.0 > 1000 {
+        let why = "expected at most 1000 B";
+        return Err(ScenarioError::invalid(format!("{path}.overhead"), why));
+    }
+    Ok(())
 }
 
 /// Stations as they are planned, one written one after the other.

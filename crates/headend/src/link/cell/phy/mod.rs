@@ -118,16 +118,6 @@ impl Phy {
         *below.unwrap_or(&self.basic[0])
     }
 
-    /// Duration of the acknowledgement or CTS that answers a frame.
-    pub fn answer(&self, mode: Mode) -> Duration {
-        self.frame(ACK_BYTES, self.control(mode))
-    }
-
-    /// Duration of the RTS before a frame.
-    pub fn rts(&self, mode: Mode) -> Duration {
-        self.frame(RTS_BYTES, self.control(mode))
-    }
-
     /// Duration of the acknowledgement at the slowest basic rate. EIFS includes it (§10.3.2.3.7).
     pub fn slowest_answer(&self) -> Duration {
         self.frame(ACK_BYTES, self.basic[0])
@@ -191,12 +181,27 @@ mod tests {
         // 1536 B at 11 Mbit/s are 1117.09 us.
         assert_eq!(micros(long.frame(1536, at(11_000_000))), "1310");
         assert_eq!(micros(long.frame(1536, at(1_000_000))), "12480");
-        assert_eq!(micros(long.answer(at(11_000_000))), "248");
-        assert_eq!(micros(long.answer(at(1_000_000))), "304");
-        assert_eq!(micros(long.rts(at(5_500_000))), "272");
+        assert_eq!(
+            micros(long.frame(ACK_BYTES, long.control(at(11_000_000)))),
+            "248"
+        );
+        assert_eq!(
+            micros(long.frame(ACK_BYTES, long.control(at(1_000_000)))),
+            "304"
+        );
+        assert_eq!(
+            micros(long.frame(RTS_BYTES, long.control(at(5_500_000)))),
+            "272"
+        );
         let short = phy(Preamble::Short);
-        assert_eq!(micros(short.answer(at(11_000_000))), "152");
-        assert_eq!(micros(short.answer(at(1_000_000))), "304");
+        assert_eq!(
+            micros(short.frame(ACK_BYTES, short.control(at(11_000_000)))),
+            "152"
+        );
+        assert_eq!(
+            micros(short.frame(ACK_BYTES, short.control(at(1_000_000)))),
+            "304"
+        );
         assert_eq!(micros(short.slowest_answer()), "304");
     }
 

@@ -7,7 +7,9 @@ use crate::link::cell::setup::{Access, Aggregation, Radio, Rules, Sharing};
 use crate::link::cell::window::TryLimits;
 use crate::qdisc::lanes::Categories;
 use crate::queue::Framing;
-use crate::scenario::cell::plan::{AccessPointPlan, CellPlan, StationPlan, Stations};
+use crate::scenario::cell::plan::{
+    AccessPointPlan, CellPlan, StationPlan, Stations, check_overhead, check_slot, plan_tries,
+};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::queue::plan_queue;
 use crate::scenario::times::check_delay;
@@ -16,16 +18,6 @@ use crate::units::Rate;
 
 /// Slots of a contention window, at most.
 const LARGEST_WINDOW: u32 = 1 << 20;
-/// The largest limit of tries. A scenario that means more means none.
-const MOST_TRIES: u32 = 1000;
-
-/// Each frame carries one packet.
-const NO_AGGREGATION: Aggregation = Aggregation {
-    mpdus: 1,
-    bytes: 0,
-    time: Duration::ZERO,
-    amsdu: 0,
-};
 
 /// Checks a cell.
 pub(in crate::scenario) fn plan(path: &str, cell: &Dot11b) -> Result<CellPlan, ScenarioError> {
@@ -53,7 +45,7 @@ pub(in crate::scenario) fn plan(path: &str, cell: &Dot11b) -> Result<CellPlan, S
                 mode: mode_of(rate),
                 frame_errors: station.frame_errors,
                 aggregates: false,
-                most: NO_AGGREGATION,
+                aggregation: Aggregation::NONE,
                 overhead: cell.overhead.0,
             },
             queue: queue.clone(),
@@ -112,15 +104,11 @@ fn plan_rules(path: &str, cell: &Dot11b) -> Result<Rules, ScenarioError> {
         );
         return refuse("cw_min", why);
     }
-    if cell.short_retry_limit.max(cell.long_retry_limit) > MOST_TRIES {
-        return refuse(
-            "short_retry_limit",
-            format!("expected at most {MOST_TRIES} tries, or 0 for no limit"),
-        );
-    }
-    if cell.overhead.0 > 1000 {
-        return refuse("overhead", "expected at most 1000 B".into());
-    }
+    let tries = TryLimits {
+        short: plan_tries(path, "short_retry_limit", cell.short_retry_limit)?,
+        long: plan_tries(path, "long_retry_limit", cell.long_retry_limit)?,
+    };
+    check_overhead(path, cell.overhead)?;
     for (key, span) in [
         ("sifs", cell.sifs),
         ("difs", cell.difs),
@@ -132,9 +120,7 @@ fn plan_rules(path: &str, cell: &Dot11b) -> Result<Rules, ScenarioError> {
     if cell.eifs.is_some_and(|eifs| eifs < cell.difs) {
         return refuse("eifs", format!("expected DIFS, {}, at least", cell.difs));
     }
-    if cell.slot < Duration::from_micros(1) || cell.slot > Duration::from_millis(10) {
-        return refuse("slot", "expected 1 us to 10 ms".into());
-    }
+    check_slot(path, cell.slot)?;
     // IEEE 802.11-1999 §9.2.10: the air's time is part of a slot.
     if cell.propagation >= cell.slot {
         let why = format!(
@@ -152,7 +138,7 @@ fn plan_rules(path: &str, cell: &Dot11b) -> Result<Rules, ScenarioError> {
     if cell.difs < cell.sifs {
         return refuse("difs", format!("expected SIFS, {}, at least", cell.sifs));
     }
-    Ok(make_rules(cell, basic_rates))
+    Ok(make_rules(cell, basic_rates, tries))
 }
 
 /// The mode of a rate of 802.11b, which has been checked.
@@ -160,8 +146,7 @@ fn mode_of(rate: Rate) -> Mode {
     Mode::dsss(rate).expect("the check has found it among the rates of 802.11b")
 }
 
-fn make_rules(cell: &Dot11b, basic_rates: Vec<Rate>) -> Rules {
-    let limit = |tries: u32| (tries > 0).then_some(tries);
+fn make_rules(cell: &Dot11b, basic_rates: Vec<Rate>, tries: TryLimits) -> Rules {
     let phy = Phy {
         preamble: cell.preamble,
         basic: basic_rates.into_iter().map(mode_of).collect(),
@@ -181,11 +166,7 @@ fn make_rules(cell: &Dot11b, basic_rates: Vec<Rate>) -> Rules {
         propagation: cell.propagation,
         rts_threshold: cell.rts_threshold.0,
         protection: None,
-        tries: TryLimits {
-            short: limit(cell.short_retry_limit),
-            long: limit(cell.long_retry_limit),
-        },
-        aggregation: vec![NO_AGGREGATION],
+        tries,
         sharing: Sharing::Ahead(1),
     }
 }

@@ -14,7 +14,9 @@ use crate::named::Named;
 use crate::qdisc::lanes::{Categories, DscpMap};
 use crate::qdisc::{QueueConfig, fq_codel};
 use crate::queue::Framing;
-use crate::scenario::cell::plan::{AccessPointPlan, CellPlan, StationPlan, Stations};
+use crate::scenario::cell::plan::{
+    AccessPointPlan, CellPlan, StationPlan, Stations, check_overhead, check_slot, plan_tries,
+};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::names::unknown;
 use crate::scenario::queue::{Queue, plan_queue};
@@ -34,7 +36,6 @@ const QUANTUM: Duration = Duration::from_micros(300);
 const LONGEST_FRAME: Duration = Duration::from_micros(5484);
 /// A shorter quantum needs many rounds for each frame.
 const LEAST_QUANTUM: Duration = Duration::from_micros(10);
-const MOST_TRIES: u32 = 1000;
 const MOST_AHEAD: u32 = 100_000;
 
 /// Checks a cell and writes its defaults out.
@@ -61,11 +62,17 @@ pub(in crate::scenario) fn plan(
     } else {
         vec![legacy_access(standard, times)]
     };
+    let aggregation = if standard.is_modern() {
+        plan_aggregation(path, standard, cell)?
+    } else {
+        Aggregation::NONE
+    };
     let mut stations = Stations::default();
     let mut written = std::mem::take(&mut cell.station);
     for (name, station) in &mut written {
         let at = format!("{path}.station.{name}");
-        let plan = plan_station(&at, name, &channel, cell, station, (&of_stations, times))?;
+        let common = (&of_stations[..], times, aggregation);
+        let plan = plan_station(&at, name, &channel, cell, station, common)?;
         stations.add(&at, station.count, &plan)?;
     }
     for (name, station) in &written {
@@ -132,10 +139,7 @@ fn plan_times(
     // IEEE 802.11-2020 Tables 17-21 and 18-5: the long slot beside 802.11b stations.
     let slot = Duration::from_micros(if has_dsss { 20 } else { 9 });
     let slot = *cell.slot.get_or_insert(slot);
-    if slot < Duration::from_micros(1) || slot > Duration::from_millis(10) {
-        let why = "expected 1 us to 10 ms";
-        return Err(ScenarioError::invalid(format!("{path}.slot"), why));
-    }
+    check_slot(path, slot)?;
     let sifs = Duration::from_micros(if band == Band::Ghz24 { 10 } else { 16 });
     let sifs = *cell.sifs.get_or_insert(sifs);
     check_delay(&format!("{path}.sifs"), sifs)?;
@@ -158,7 +162,7 @@ fn plan_station(
     channel: &Channel,
     cell: &Wifi,
     station: &mut WifiStation,
-    (access, times): (&[Access], [Duration; 2]),
+    (access, times, aggregation): (&[Access], [Duration; 2], Aggregation),
 ) -> Result<StationPlan, ScenarioError> {
     let standard = station.standard.unwrap_or(channel.standard);
     let mode = channel.mode(at, cell, station)?;
@@ -175,12 +179,7 @@ fn plan_station(
             mode,
             frame_errors: station.frame_errors,
             aggregates: has_categories,
-            most: Aggregation {
-                mpdus: standard.block_ack_window(),
-                bytes: standard.most_ampdu().0,
-                time: LONGEST_FRAME,
-                amsdu: standard.most_amsdu(),
-            },
+            aggregation: aggregation.within(most_of(standard)),
             overhead: overhead.0,
         },
         queue,
@@ -191,6 +190,19 @@ fn plan_station(
         },
         hidden_from: station.hidden_from.clone(),
     })
+}
+
+/// What a frame to or from a station of this standard carries at most.
+fn most_of(standard: Standard) -> Aggregation {
+    if !standard.is_modern() {
+        return Aggregation::NONE;
+    }
+    Aggregation {
+        mpdus: standard.block_ack_window(),
+        bytes: standard.most_ampdu().0,
+        time: LONGEST_FRAME,
+        amsdu: standard.most_amsdu(),
+    }
 }
 
 /// The queue of a Linux network interface.
@@ -284,14 +296,10 @@ fn plan_rules(
         }
     }
     let tries = *cell.retry_limit.get_or_insert(7);
-    if tries > MOST_TRIES {
-        let why = format!("expected at most {MOST_TRIES} tries, or 0 for no limit");
-        return refuse("retry_limit", why);
+    let limit = plan_tries(path, "retry_limit", tries)?;
+    if let Some(overhead) = cell.overhead {
+        check_overhead(path, overhead)?;
     }
-    if cell.overhead.is_some_and(|overhead| overhead.0 > 1000) {
-        return refuse("overhead", "expected at most 1000 B".into());
-    }
-    let limit = (tries > 0).then_some(tries);
     let phy = plan_phy(channel.band, has_dsss);
     let difs = sifs + slot * 2;
     let eifs = *cell.eifs.get_or_insert(sifs + phy.slowest_answer() + difs);
@@ -303,16 +311,6 @@ fn plan_rules(
         );
     }
     let after_error = eifs.saturating_sub(difs);
-    let aggregation = if channel.standard.is_modern() {
-        vec![plan_aggregation(path, channel.standard, cell)?; 4]
-    } else {
-        vec![Aggregation {
-            mpdus: 1,
-            bytes: 0,
-            time: Duration::ZERO,
-            amsdu: 0,
-        }]
-    };
     let own = &cell.access_point;
     Ok(Rules {
         protection: has_dsss.then(|| phy.basic[0]),
@@ -327,7 +325,6 @@ fn plan_rules(
             short: limit,
             long: limit,
         },
-        aggregation,
         sharing: match own.queues {
             Sharing::ByCategory => setup::Sharing::Ahead(own.ahead.unwrap_or(1)),
             Sharing::ByStation => {
