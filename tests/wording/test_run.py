@@ -33,7 +33,7 @@ MOST_LINES = 25
 NAMES = list_simulated()
 
 #: Scenarios of which something begins later than that.
-LATE = ("generations", "office", "power-boost", "wifi-home")
+LATE = ("generations", "home-today", "office", "power-boost", "wifi-home")
 
 
 @pytest.fixture(scope="module")
