@@ -25,6 +25,10 @@ pub struct Rate(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Probability(pub f64);
 
+/// A ratio of two powers in dB.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
+pub struct Decibels(pub f64);
+
 /// How much a queue may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
@@ -283,6 +287,18 @@ pub fn parse_overhead(text: &str) -> Option<Overhead> {
     (OVERHEADS.contains(&bytes)).then_some(Overhead(bytes as i16))
 }
 
+/// The ratios that a receiver may meet, in dB: at the lowest it hears nothing.
+const RATIOS: std::ops::RangeInclusive<f64> = -100.0..=100.0;
+
+/// Parses a ratio such as `"25 dB"` or `"-3 dB"`.
+pub fn parse_decibels(text: &str) -> Option<Decibels> {
+    let text = text.trim();
+    let magnitude = text.strip_prefix('-');
+    let (value, unit) = split(magnitude.unwrap_or(text))?;
+    let value = if magnitude.is_some() { -value } else { value };
+    (unit == "dB" && RATIOS.contains(&value)).then_some(Decibels(value))
+}
+
 /// Parses a buffer limit: a size, a time at the line's rate, `"60 packets"` or `"unlimited"`.
 pub fn parse_limit(text: &str) -> Option<Limit> {
     if text.trim() == "unlimited" {
@@ -374,6 +390,12 @@ pub fn parse_time_limit(text: &str) -> Option<TimeLimit> {
 impl fmt::Display for Probability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
+    }
+}
+
+impl fmt::Display for Decibels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} dB", self.0)
     }
 }
 
@@ -554,6 +576,15 @@ written_with_unit!(
     "from 0 to 1, or from 0 % to 100 %"
 );
 written_with_unit!(
+    Decibels,
+    parse_decibels,
+    None,
+    &[&["dB"]],
+    "a ratio",
+    "\"25 dB\"",
+    "from -100 dB to 100 dB"
+);
+written_with_unit!(
     Limit,
     parse_limit,
     None,
@@ -724,6 +755,7 @@ mod tests {
         assert_eq!(parse_rate("1.5 Gbps"), Some(Rate(1_500_000_000)));
         assert_eq!(parse_bytes("64 KiB"), Some(ByteCount(65536)));
         assert_eq!(parse_probability("10 %"), Some(Probability(0.1)));
+        assert_eq!(parse_decibels("-3.5 dB"), Some(Decibels(-3.5)));
         assert_eq!(parse_limit("60 packets"), Some(Limit::Packets(60)));
         assert_eq!(parse_limit("2e12 packets"), None);
         assert_eq!(

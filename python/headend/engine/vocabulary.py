@@ -35,6 +35,7 @@ FORMATS = {
     "MemoryLimit": 'size or "unlimited" ("4 MiB")',
     "TimeLimit": 'duration or "unlimited" ("10 s")',
     "TunedSize": 'size or "autotuned" ("64 KiB")',
+    "Decibels": 'ratio ("25 dB")',
     "Duration": 'duration ("10 ms")',
     "Limit": 'size, duration, packets or "unlimited"',
     "Overhead": 'size, perhaps below zero ("44 B")',

@@ -113,6 +113,11 @@ class Record:
         return self._take_optional("air_time")
 
     @property
+    def rate_control(self) -> pl.DataFrame:
+        """A row per station, direction and mode that the rate control of a cell has used."""
+        return self._take_optional("rate_control")
+
+    @property
     def tins(self) -> pl.DataFrame:
         """A row per tin of each CAKE; no rows without one."""
         return self._take_optional("tins")

@@ -10,6 +10,7 @@ pub mod measure;
 pub mod mib;
 pub(crate) mod periods;
 pub mod protection;
+pub mod rate_control;
 pub mod real;
 pub mod recorder;
 pub mod sample;

@@ -61,7 +61,7 @@ pub use cable::*;
 pub use capture::Capture;
 pub use cell::dot11b::{AccessPoint, Dot11b, Station};
 pub use cell::wifi::{
-    Band, Edca, EdcaCategory, Sharing, Standard, Wifi, WifiAccessPoint, WifiStation,
+    Band, Edca, EdcaCategory, Sharing, Standard, VaryingRatio, Wifi, WifiAccessPoint, WifiStation,
 };
 pub use distance::{LogNormal, Normal, Place, RttFrom, Site};
 pub use document::{Format, ModemFileRead, Override, SetKey};

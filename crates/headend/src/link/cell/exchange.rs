@@ -5,6 +5,7 @@
 //! frames. The exchange ends early at the first frame that does not arrive.
 
 use super::phy::{self, Format, Mode};
+use super::rates::Chosen;
 use super::setup::Rules;
 use super::usage::Use;
 use super::window::Try;
@@ -30,7 +31,9 @@ pub(super) struct Frame {
 pub(super) struct Burst {
     /// The station that sends or receives it.
     pub(super) station: usize,
+    /// Its mode, and by which choice of rate control.
     pub(super) mode: Mode,
+    pub(super) chosen: Chosen,
     /// The first MPDUs of the window that belong to it, and how many of them are sent.
     pub(super) span: usize,
     pub(super) mpdus: u32,
@@ -112,7 +115,7 @@ pub(super) struct Exchange {
     pub(super) usage: Use,
 }
 
-/// The frames around the data to and from a station, which depend on its mode alone.
+/// The frames around the data to and from a station, which depend on the mode alone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Around {
     /// RTS and its answer.
@@ -214,6 +217,12 @@ impl Exchange {
             what: if announces { Try::Long } else { Try::Short },
             usage,
         }
+    }
+
+    /// Whether its data was sent, and not only an RTS without an answer.
+    pub(super) fn has_sent_data(&self) -> bool {
+        let begins_with = |kind| self.frames[0].is_some_and(|frame| frame.kind == kind);
+        self.what == Try::Long || !begins_with(AirFrame::Rts)
     }
 
     pub(super) fn frame(&self, index: usize) -> Option<Frame> {

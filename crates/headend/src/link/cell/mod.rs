@@ -26,6 +26,7 @@ pub mod backoff;
 mod contention;
 mod exchange;
 pub mod phy;
+mod rates;
 pub mod setup;
 mod turns;
 mod usage;
@@ -33,7 +34,8 @@ pub mod window;
 
 use self::backoff::Backoff;
 use self::contention::{Contention, Entry};
-use self::exchange::{Around, Burst, Disturbance, Exchange, time_around};
+use self::exchange::{Burst, Disturbance, Exchange, time_around};
+use self::rates::Rates;
 use self::setup::{Access, AccessPointSetup, Radio, Rules, Sharing, StationSetup};
 use self::turns::Turns;
 use self::usage::{OF_STATION, Usage, Use};
@@ -64,6 +66,14 @@ const UPDATE: u64 = 2;
 
 /// Index of the access point among the nodes.
 const ACCESS_POINT: usize = 0;
+
+/// Index of the rate control of what the access point sends; the other is the station's.
+const DOWN: usize = 1;
+
+/// The index of the rate control of a node that sends.
+fn direction(node: usize) -> usize {
+    if node == ACCESS_POINT { DOWN } else { 0 }
+}
 
 /// A sender: the access point or a station.
 #[derive(Debug)]
@@ -109,8 +119,8 @@ pub struct Cell {
     /// The access point, then the stations.
     nodes: Vec<Node>,
     radios: Vec<Radio>,
-    /// By station.
-    around: Vec<Around>,
+    /// By station, of what goes up and down.
+    rates: Vec<[Rates; 2]>,
     /// By node and category.
     contenders: Vec<Contender>,
     contention: Contention,
@@ -146,15 +156,18 @@ impl Cell {
         let mut all = vec![access_point.access];
         let mut hears = vec![vec![true; stations.len() + 1]];
         let mut radios = Vec::with_capacity(stations.len());
+        let mut rates = Vec::with_capacity(stations.len());
         for station in stations {
-            nodes.push(node(station.queue, station.radio.mode.rate()));
+            nodes.push(node(station.queue, station.radio.fastest().rate()));
+            let control = |rng| Rates::new(&station.radio, &rules, rng);
+            rates.push(station.rates.map(control));
             radios.push(station.radio);
             all.push(station.access);
             hears.push(std::iter::once(true).chain(station.hears).collect());
         }
         let quantum = match rules.sharing {
             Sharing::Ahead(_) => None,
-            Sharing::ByStation(quantum) => quantum,
+            Sharing::ByStation { quantum, .. } => quantum,
         };
         let (mut contenders, mut entries) = (Vec::new(), Vec::new());
         for (node, access) in all.into_iter().enumerate() {
@@ -183,8 +196,6 @@ impl Cell {
             }
         }
         let times = [rules.slot, rules.unnoticed, rules.after_error];
-        let around = |radio: &Radio| rules.around(radio.mode, radio.aggregation.mpdus);
-        let around = radios.iter().map(around).collect();
         Self {
             contention: Contention::new(times, categories.count() > 1, &hears, &entries),
             usage: Usage::new(radios.len()),
@@ -194,7 +205,7 @@ impl Cell {
             categories,
             nodes,
             radios,
-            around,
+            rates,
             contenders,
             rng,
             waited_for: Duration::ZERO,
@@ -231,7 +242,7 @@ impl Cell {
         let own = &mut self.contenders[contender as usize];
         let node = &mut self.nodes[own.node];
         node.queue.select(match self.rules.sharing {
-            Sharing::ByStation(_) if own.node == ACCESS_POINT => {
+            Sharing::ByStation { .. } if own.node == ACCESS_POINT => {
                 self.categories.lane(station, own.category)
             }
             _ => own.category,
@@ -272,7 +283,10 @@ impl Cell {
         let was_ready = own.is_ready();
         let ahead = match self.rules.sharing {
             Sharing::Ahead(packets) if own.node == ACCESS_POINT => packets as usize,
-            Sharing::ByStation(_) if own.node == ACCESS_POINT => {
+            Sharing::ByStation { limit, .. } if own.node == ACCESS_POINT => {
+                if let Some(limit) = limit {
+                    self.take_ahead(contender, limit, cx);
+                }
                 self.choose(contender, cx);
                 0
             }
@@ -284,6 +298,25 @@ impl Cell {
         if !was_ready && self.contenders[contender as usize].is_ready() {
             self.waiting += 1;
             self.waits_since.get_or_insert(cx.now);
+        }
+    }
+
+    /// Takes packets from the queue of each station of a contender of the access point until the
+    /// radio needs `limit` to send them.
+    fn take_ahead(&mut self, contender: u32, limit: Duration, cx: &mut Context<'_>) {
+        let listed = self.contenders[contender as usize].turns.listed();
+        for station in listed {
+            let mode = self.rates[station][DOWN].best();
+            let most = self.radios[station].aggregation.amsdu;
+            while let window = &self.contenders[contender as usize].windows[station]
+                && self.rules.phy.frame(window.unsent_bytes(), mode) < limit
+                && self.take(contender, station, cx).is_some()
+            {
+                let own = &mut self.contenders[contender as usize];
+                if most > 0 && own.windows[station].merge_last(most) {
+                    own.taken -= 1;
+                }
+            }
         }
     }
 
@@ -299,7 +332,7 @@ impl Cell {
             if !own.windows[station].is_empty() {
                 return Some(station);
             }
-            let is_own_queue = matches!(self.rules.sharing, Sharing::ByStation(_));
+            let is_own_queue = matches!(self.rules.sharing, Sharing::ByStation { .. });
             if is_own_queue && self.take(contender, station, cx).is_some() {
                 return Some(station);
             }
@@ -315,22 +348,25 @@ impl Cell {
         cx: &mut Context<'_>,
     ) -> Option<Burst> {
         let station = self.choose(contender, cx)?;
-        let index = Self::window_of(self.contenders[contender as usize].node, station);
-        let Radio {
-            mode, aggregation, ..
-        } = self.radios[station];
+        let node = self.contenders[contender as usize].node;
+        let index = Self::window_of(node, station);
+        let aggregation = self.radios[station].aggregation;
+        let rates = &mut self.rates[station][direction(node)];
+        let chosen = rates.choose(cx.now);
+        let mode = rates.mode(chosen.index);
         let has_delimiters = mode.format >= phy::Format::Vht;
         let mut burst = Burst {
             station,
             mode,
+            chosen,
             span: 0,
             mpdus: 0,
             bytes: 0,
         };
-        let aggregates = aggregation.mpdus > 1;
+        let aggregates = aggregation.mpdus > 1 && !chosen.is_probe;
         let mut alone = 0;
         let most = if aggregates {
-            self.most_bytes(station, left)
+            self.most_bytes(&burst, direction(node), left)
         } else {
             0
         };
@@ -370,21 +406,25 @@ impl Cell {
         (burst.mpdus > 0).then_some(burst)
     }
 
-    /// The most bytes of an A-MPDU to or from a station that its rules and the time left allow.
-    fn most_bytes(&self, station: usize, left: Option<Duration>) -> u64 {
-        let Radio {
-            mode, aggregation, ..
-        } = self.radios[station];
+    /// The most bytes of the A-MPDU that `burst` is to become that the rules of its station and the
+    /// time left allow.
+    fn most_bytes(&self, burst: &Burst, direction: usize, left: Option<Duration>) -> u64 {
+        let Burst {
+            station,
+            mode,
+            chosen,
+            ..
+        } = *burst;
+        let aggregation = self.radios[station].aggregation;
         let mut time = aggregation.time;
         if let Some(left) = left {
             let burst = Burst {
-                station,
-                mode,
-                span: 0,
                 mpdus: 2,
                 bytes: aggregation.bytes,
+                ..*burst
             };
-            let frames = self.rules.frames(&burst, &self.around[station]);
+            let around = self.rates[station][direction].around(chosen.index);
+            let frames = self.rules.frames(&burst, around);
             let around = time_around(&frames, self.rules.gap());
             time = time.min(left.saturating_sub(around));
         }
@@ -392,13 +432,14 @@ impl Cell {
     }
 
     /// How many more MPDUs a contender may take from its queue, once it has won the channel: any
-    /// number, one after the other, but where packets for all stations come from one queue.
+    /// number, one after the other, but at an access point that takes packets ahead.
     fn room(&self, contender: u32) -> usize {
         let own = &self.contenders[contender as usize];
         match self.rules.sharing {
             Sharing::Ahead(packets) if own.node == ACCESS_POINT => {
                 (packets as usize).saturating_sub(own.taken)
             }
+            Sharing::ByStation { limit: Some(_), .. } if own.node == ACCESS_POINT => 0,
             _ => 1,
         }
     }
@@ -553,7 +594,9 @@ impl Cell {
             station: burst.station,
             what,
         };
-        let frames = self.rules.frames(&burst, &self.around[burst.station]);
+        let direction = direction(own.node);
+        let around = self.rates[burst.station][direction].around(burst.chosen.index);
+        let frames = self.rules.frames(&burst, around);
         Exchange::new(contender, burst, frames, times, usage)
     }
 
@@ -566,7 +609,7 @@ impl Cell {
         disturbance: Disturbance,
         end: Instant,
     ) -> bool {
-        let errors = self.radios[burst.station].frame_errors.0;
+        let radio = &self.radios[burst.station];
         let own = &mut self.contenders[contender as usize];
         let window = &mut own.windows[Self::window_of(own.node, burst.station)];
         let rng = &mut self.rng;
@@ -575,6 +618,7 @@ impl Cell {
         let mut starts = Instant::from_nanos(end.as_nanos() - data);
         let disturbance = disturbance.of_data(starts);
         window.receive(burst.span, |bytes| {
+            let errors = radio.error_rate(burst.mode, bytes, end);
             let is_broken = errors > 0.0 && rng.uniform() < errors;
             if disturbance == Disturbance::None {
                 return is_broken;
@@ -620,7 +664,12 @@ impl Cell {
         let (is_acknowledged, what) = (exchange.is_acknowledged, exchange.what);
         let limits = &self.rules.tries;
         let window = &mut own.windows[index];
-        let is_given_up = window.settle(burst.span, is_acknowledged, what, limits, discard);
+        let (arrived, is_given_up) =
+            window.settle(burst.span, is_acknowledged, what, limits, discard);
+        if exchange.has_sent_data() {
+            let rates = &mut self.rates[burst.station][direction(own.node)];
+            rates.learn(burst.chosen, burst.mpdus, arrived);
+        }
         if is_acknowledged || is_given_up {
             own.backoff.reset();
         } else {
@@ -678,7 +727,9 @@ impl Cell {
         }
         self.load(contender, cx);
         let burst = self.assemble(contender, Some(left), cx)?;
-        let frames = self.rules.frames(&burst, &self.around[burst.station]);
+        let direction = direction(self.contenders[contender as usize].node);
+        let around = self.rates[burst.station][direction].around(burst.chosen.index);
+        let frames = self.rules.frames(&burst, around);
         let data = self.rules.phy.frame(burst.bytes, burst.mode);
         if data + time_around(&frames, self.rules.gap()) > left {
             return None;
@@ -726,7 +777,7 @@ impl Link for Cell {
         let place = &mut self.nodes[node];
         place.queue.enqueue(packet, &place.line, cx);
         let contender = self.contender_of(node, category);
-        if node == ACCESS_POINT && matches!(self.rules.sharing, Sharing::ByStation(_)) {
+        if node == ACCESS_POINT && matches!(self.rules.sharing, Sharing::ByStation { .. }) {
             let turns = &mut self.contenders[contender as usize].turns;
             turns.activate(station);
         }
@@ -769,6 +820,14 @@ impl Link for Cell {
             let queue = self.nodes[station + 1].queue.id();
             for (what, spent) in OF_STATION.into_iter().zip(times) {
                 recorder.air(queue, what, spent.as_nanos());
+            }
+        }
+        for (station, rates) in self.rates.iter().enumerate() {
+            let queue = self.nodes[station + 1].queue.id();
+            for (direction, rates) in ["up", "down"].into_iter().zip(rates) {
+                for mode in rates.uses() {
+                    recorder.rate_control(queue, direction, mode);
+                }
             }
         }
         let everybody = self.nodes[ACCESS_POINT].queue.id();

@@ -1,12 +1,13 @@
 //! What a cell is built from: its rules, its access point and its stations.
 
 use super::backoff::Windows;
-use super::phy::{Mode, Phy};
+use super::phy::{self, Mode, Phy};
 use super::window::TryLimits;
+use crate::link::Varying;
 use crate::qdisc::Queue;
 use crate::rng::Rng;
-use crate::time::Duration;
-use crate::units::Probability;
+use crate::time::{Duration, Instant};
+use crate::units::{Decibels, Probability};
 
 /// Parameters of the whole cell.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,9 +87,15 @@ pub enum Sharing {
     /// One queue for each access category. The radio takes packets from it ahead, at most this many
     /// for each category, and serves their stations in turn.
     Ahead(u32),
-    /// A queue for each station and category. The stations take turns by frame, or by time on the
-    /// air, with the quantum of their deficits.
-    ByStation(Option<Duration>),
+    /// A queue for each station and category.
+    ByStation {
+        /// The stations take turns by time on the air, with this quantum of their deficits;
+        /// `None`: by frame.
+        quantum: Option<Duration>,
+        /// How long the packets that the radio takes from each queue ahead are on the air; `None`:
+        /// it takes what a frame carries when it makes the frame.
+        limit: Option<Duration>,
+    },
 }
 
 /// A station, as it is built.
@@ -103,6 +110,8 @@ pub struct StationSetup {
     pub access: Vec<(Access, Rng)>,
     /// Whether it hears each station, itself included. All hear the access point.
     pub hears: Vec<bool>,
+    /// Random streams for the rate control of what goes up and down.
+    pub rates: [Rng; 2],
 }
 
 /// The access point, as it is built.
@@ -120,14 +129,32 @@ pub struct AccessPointSetup {
 /// How frames to and from a station are sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Radio {
-    /// Their mode.
-    pub mode: Mode,
-    /// Share of the MPDUs that arrive broken.
+    /// Their modes, in ascending order of rate. Of several, rate control chooses one.
+    pub modes: Vec<Mode>,
+    /// Share of the MPDUs that arrive broken, whatever their mode.
     pub frame_errors: Probability,
+    /// The ratio of signal to noise, by which MPDUs break besides; without it, none do.
+    pub snr: Option<Varying<Decibels>>,
     /// Whether it has access categories and aggregation (`QoS`).
     pub aggregates: bool,
     /// What a frame to or from it may carry.
     pub aggregation: Aggregation,
     /// Bytes of an MPDU beyond the IP packet.
     pub overhead: u64,
+}
+
+impl Radio {
+    /// The fastest mode.
+    pub fn fastest(&self) -> Mode {
+        self.modes[self.modes.len() - 1]
+    }
+
+    /// The share of MPDUs of `bytes` that arrive broken at `now` in a mode.
+    pub(super) fn error_rate(&self, mode: Mode, bytes: u64, now: Instant) -> f64 {
+        let own = self.frame_errors.0;
+        let Some(snr) = &self.snr else {
+            return own;
+        };
+        1.0 - (1.0 - own) * (1.0 - phy::error_rate(mode, snr.at(now), bytes))
+    }
 }

@@ -50,6 +50,15 @@ impl Turns {
         }
     }
 
+    /// The stations that the access point may have something for.
+    pub(super) fn listed(&self) -> Vec<usize> {
+        let stations = self.is_listed.iter().enumerate();
+        stations
+            .filter(|(_, is_listed)| **is_listed)
+            .map(|(station, _)| station)
+            .collect()
+    }
+
     /// The station whose turn it is.
     pub(super) fn first(&mut self) -> Option<usize> {
         loop {

@@ -11,6 +11,7 @@
 
 use std::collections::VecDeque;
 
+use super::phy::subframe;
 use crate::packet::Packet;
 
 /// Which count of tries a failure adds to (§10.3.3).
@@ -113,6 +114,12 @@ impl Window {
         false
     }
 
+    /// Bytes of the MPDUs that are still to be sent, as one A-MPDU.
+    pub(super) fn unsent_bytes(&self) -> u64 {
+        let unsent = self.mpdus.iter().filter(|mpdu| !mpdu.is_done);
+        unsent.fold(0, |before, mpdu| subframe(before, mpdu.bytes))
+    }
+
     /// Bytes of the MPDU at `index` if it is still to be sent.
     pub(super) fn unsent(&self, index: usize) -> Option<u64> {
         let mpdu = self.mpdus.get(index)?;
@@ -151,8 +158,8 @@ impl Window {
     }
 
     /// An exchange is over: `acknowledged` tells whether the sender learned what has arrived of the
-    /// burst. The rest has failed once more, and is discarded after `limits`. Returns whether any
-    /// was given up.
+    /// burst. The rest has failed once more, and is discarded after `limits`. Returns how many are
+    /// acknowledged, and whether any was given up.
     pub(super) fn settle(
         &mut self,
         span: usize,
@@ -160,15 +167,16 @@ impl Window {
         what: Try,
         limits: &TryLimits,
         mut discard: impl FnMut(Packet),
-    ) -> bool {
+    ) -> (u32, bool) {
         let limit = match what {
             Try::Short => limits.short,
             Try::Long => limits.long,
         };
-        let mut is_any = false;
+        let (mut arrived, mut is_any) = (0, false);
         for mpdu in self.mpdus.range_mut(..span).filter(|mpdu| !mpdu.is_done) {
             if std::mem::take(&mut mpdu.is_heard) && acknowledged {
                 mpdu.is_done = true;
+                arrived += 1;
                 continue;
             }
             let failures = &mut mpdu.failures[what as usize];
@@ -183,7 +191,7 @@ impl Window {
                 }
             }
         }
-        is_any
+        (arrived, is_any)
     }
 
     /// Removes the MPDUs that are done, up to the first that is not, and returns how many. The

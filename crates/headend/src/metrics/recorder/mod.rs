@@ -24,6 +24,7 @@ use crate::metrics::air::{AirTime, AirUse};
 use crate::metrics::channel::{ChannelUse, Channels};
 use crate::metrics::measure::Measure;
 use crate::metrics::mib::ServiceFlowInfo;
+use crate::metrics::rate_control::{ModeUse, RateControl};
 use crate::metrics::sample::{ConnectionSample, QueueInternals};
 use crate::metrics::send_limit::SendLimit;
 use crate::metrics::tcp_info::{TcpInfo, TcpInfos};
@@ -143,6 +144,7 @@ pub struct Recorder {
     queues: Vec<QueueStats>,
     macs: Vec<MacCounters>,
     air_time: AirTime,
+    rate_control: RateControl,
     tins: Tins,
     channels: Channels,
     limits: QueueLimits,
@@ -208,6 +210,7 @@ impl Recorder {
                 .collect(),
             macs: vec![MacCounters::default(); queues.len()],
             air_time: AirTime::default(),
+            rate_control: RateControl::default(),
             tins: Tins::default(),
             channels: Channels::default(),
             limits: QueueLimits::default(),
@@ -711,6 +714,14 @@ impl Recorder {
         (self.air_time).note(&info.link, tables::station_of(info), what, nanos);
     }
 
+    /// Records how often a sender to (`down`) or from (`up`) the station that `queue` belongs to has
+    /// used a mode so far.
+    pub fn rate_control(&mut self, queue: QueueId, direction: &'static str, so_far: ModeUse) {
+        let info = &self.queue_infos[queue.0 as usize];
+        let station = tables::station_of(info);
+        (self.rate_control).note(&info.link, station, direction, so_far);
+    }
+
     /// Records what a tin of a queue has done until now.
     pub fn tin(&mut self, queue: QueueId, now: TinStats) {
         self.tins.note(queue, now);
@@ -789,6 +800,7 @@ impl Recorder {
         self.samples.clear();
         self.channels.start_measuring();
         self.air_time.start_measuring();
+        self.rate_control.start_measuring();
         self.tins.start_measuring();
         for stats in &mut self.flows {
             stats.start_measuring();

@@ -71,9 +71,9 @@ pub fn columns() -> Vec<(&'static str, Vec<String>)> {
 }
 
 impl Recorder {
-    /// The tables of docs/reference/results.md, at `now`. The table `tins` is there if a queue has
-    /// tins, `mib` if the run has a cable line, those of low latency if a service flow has a
-    /// low-latency flow beside it.
+    /// The tables of docs/reference/results.md, at `now`. The table `rate_control` is there if a
+    /// station of a cell has several modes, `tins` if a queue has tins, `mib` if the run has a cable
+    /// line, those of low latency if a service flow has a low-latency flow beside it.
     pub fn tables(&mut self, now: Instant, events: u64) -> Vec<(&'static str, Table)> {
         let measured = now.since(self.measuring_since).as_secs_f64();
         for stats in &mut self.queues {
@@ -95,6 +95,8 @@ impl Recorder {
         if !self.air_time.is_empty() {
             tables.push(("air_time", self.air_time.table(measured)));
         }
+        let modes = self.rate_control.table();
+        tables.extend(modes.map(|table| ("rate_control", table)));
         let tins = self.tins.table(|queue| self.queue_name(queue));
         tables.extend(tins.map(|table| ("tins", table)));
         tables.extend(self.mib_table(now).map(|table| ("mib", table)));

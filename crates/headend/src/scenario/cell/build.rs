@@ -14,10 +14,12 @@ pub(super) fn build(plan: &CellPlan, link: &str, builder: &mut Builder) -> Cell 
     let fastest = plan.fastest.rate();
     builder.note_rate(fastest);
     let name = format!("{link}.down");
-    let by_station = matches!(plan.rules.sharing, Sharing::ByStation(_));
+    let by_station = matches!(plan.rules.sharing, Sharing::ByStation { .. });
     let rates = if by_station {
         let stations = plan.stations.iter();
-        stations.map(|station| station.radio.mode.rate()).collect()
+        stations
+            .map(|station| station.radio.fastest().rate())
+            .collect()
     } else {
         vec![fastest]
     };
@@ -43,7 +45,7 @@ pub(super) fn build(plan: &CellPlan, link: &str, builder: &mut Builder) -> Cell 
 fn station(plan: &CellPlan, index: usize, link: &str, builder: &mut Builder) -> StationSetup {
     let own = &plan.stations[index];
     let name = format!("{link}.{}.up", own.name);
-    let rate = own.radio.mode.rate();
+    let rate = own.radio.fastest().rate();
     let lanes = LaneSetup {
         config: own.queue.clone(),
         categories: plan.categories_of(own),
@@ -62,6 +64,8 @@ fn station(plan: &CellPlan, index: usize, link: &str, builder: &mut Builder) -> 
         hears: others
             .map(|other| !is_hidden(own, other) && !is_hidden(other, own))
             .collect(),
+        rates: ["up", "down"]
+            .map(|way| builder.rng(format_args!("link.{link}.{}.{way}.rate", own.name))),
     }
 }
 

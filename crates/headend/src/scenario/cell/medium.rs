@@ -55,7 +55,7 @@ impl Medium for CellPlan {
                 override_path: path.clone(),
                 path,
                 config: &station.queue,
-                rate: station.radio.mode.rate(),
+                rate: station.radio.fastest().rate(),
                 port: Port(2 * number as u16),
                 kind: number,
             }

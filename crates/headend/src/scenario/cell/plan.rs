@@ -141,7 +141,7 @@ impl Stations {
 
     /// The fastest mode of a station. A cell without stations is refused.
     pub(super) fn fastest(&self, path: &str) -> Result<Mode, ScenarioError> {
-        let modes = self.all.iter().map(|station| station.radio.mode);
+        let modes = self.all.iter().map(|station| station.radio.fastest());
         modes.max_by_key(|mode| mode.rate()).ok_or_else(|| {
             let why = "expected a station at least: [station.NAME] in the cell's table, such as \
                        station.laptop = {}";

@@ -42,7 +42,8 @@ pub(in crate::scenario) fn plan(path: &str, cell: &Dot11b) -> Result<CellPlan, S
             name: name.clone(),
             written: name.clone(),
             radio: Radio {
-                mode: mode_of(rate),
+                modes: vec![mode_of(rate)],
+                snr: None,
                 frame_errors: station.frame_errors,
                 aggregates: false,
                 aggregation: Aggregation::NONE,

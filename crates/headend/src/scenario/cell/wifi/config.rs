@@ -7,11 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::band::Band;
 use super::edca::Edca;
+use super::signal::VaryingRatio;
 use super::standard::Standard;
+use crate::named::OrTable;
 use crate::qdisc::lanes::DscpMap;
 use crate::scenario::queue::Queue;
 use crate::time::Duration;
-use crate::units::{ByteCount, Probability, Rate};
+use crate::units::{ByteCount, Decibels, Probability, Rate};
 
 /// A cell of 802.11g, n, ac or ax: an access point and its stations, which share one channel by
 /// carrier sense. The key says which standard it has, and so what is taken for what is left out.
@@ -116,6 +118,12 @@ pub struct WifiAccessPoint {
     /// they share the frames evenly. Only with queues by station. Default: `"300 us"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub airtime_quantum: Option<Duration>,
+    /// How long the packets of a queue that the radio takes ahead are on the air: the airtime queue
+    /// limit (AQL) of Linux, which is 5 ms to 12 ms there. The queue discipline does not see them
+    /// any more, and a frame carries nothing else. Only with queues by station. Default: `"0 s"`,
+    /// packets leave their queue when the frame is made that carries them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub airtime_limit: Option<Duration>,
     /// Contention of the access point. Not of 802.11g.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub edca: Option<Edca>,
@@ -161,6 +169,12 @@ pub struct WifiStation {
     pub count: Option<u32>,
     /// Share of the MPDUs from and to it that arrive broken, besides collisions.
     pub frame_errors: Probability,
+    /// The ratio of signal to noise between it and the access point, of the whole width and both
+    /// ways, constant or in steps: MPDUs break as often as its MCS does at that ratio in white
+    /// noise. Unless it has an `mcs` (or a `rate`), rate control chooses among those up to the
+    /// cell's, and up to its streams, by what arrives. Not of 802.11b stations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snr: Option<OrTable<Decibels, VaryingRatio>>,
     /// Stations that it does not hear, nor they it: their frames collide at the access point. With
     /// its own name, those of a group do not hear each other.
     #[serde(skip_serializing_if = "Vec::is_empty")]

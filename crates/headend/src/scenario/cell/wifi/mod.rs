@@ -6,10 +6,12 @@ mod config;
 mod edca;
 mod modes;
 mod plan;
+mod signal;
 mod standard;
 
 pub use band::Band;
 pub use config::{Sharing, Wifi, WifiAccessPoint, WifiStation};
 pub use edca::{Edca, EdcaCategory};
 pub(in crate::scenario) use plan::plan;
+pub use signal::VaryingRatio;
 pub use standard::Standard;

@@ -88,13 +88,14 @@ impl Channel {
         })
     }
 
-    /// The mode of a station.
-    pub(super) fn mode(
+    /// The modes of a station in ascending order of rate: several of one whose rate control
+    /// chooses.
+    pub(super) fn modes(
         &self,
         path: &str,
         cell: &Wifi,
         station: &WifiStation,
-    ) -> Result<Mode, ScenarioError> {
+    ) -> Result<Vec<Mode>, ScenarioError> {
         let standard = station.standard.unwrap_or(self.standard);
         if standard > self.standard {
             let (newer, own) = (standard.name(), self.standard.name());
@@ -106,18 +107,18 @@ impl Channel {
             return refused(path, "standard", why);
         }
         if standard.is_modern() {
-            self.modern_mode(path, standard, cell, station)
+            self.modern_modes(path, standard, cell, station)
         } else {
-            Self::legacy_mode(path, standard, cell, station)
+            Self::legacy_modes(path, standard, cell, station)
         }
     }
 
-    fn legacy_mode(
+    fn legacy_modes(
         path: &str,
         standard: Standard,
         cell: &Wifi,
         station: &WifiStation,
-    ) -> Result<Mode, ScenarioError> {
+    ) -> Result<Vec<Mode>, ScenarioError> {
         for (key, is_set) in [
             ("mcs", station.mcs.is_some()),
             ("streams", station.streams.is_some()),
@@ -131,26 +132,33 @@ impl Channel {
         let modes: Vec<Mode> = Mode::legacy(standard.format()).collect();
         let of_cell = cell.rate.filter(|_| standard == Standard::Dot11g);
         let fastest = modes[modes.len() - 1].rate();
+        if station.snr.is_some() && standard == Standard::Dot11b {
+            let why = "an 802.11b station has a rate and frame_errors instead".to_owned();
+            return refused(path, "snr", why);
+        }
         let rate = station.rate.or(of_cell).unwrap_or(fastest);
-        modes
-            .iter()
-            .copied()
-            .find(|mode| mode.rate() == rate)
-            .ok_or_else(|| {
-                let rates: Vec<Rate> = modes.iter().map(|mode| mode.rate()).collect();
-                let (of, rates) = (standard.name(), list(&rates));
-                let why = format!("expected a rate of {of} ({rates}), found {rate}");
-                ScenarioError::invalid(format!("{path}.rate"), why)
-            })
+        if station.snr.is_some() && station.rate.is_none() {
+            return Ok(modes
+                .into_iter()
+                .filter(|mode| mode.rate() <= rate)
+                .collect());
+        }
+        let mode = modes.iter().copied().find(|mode| mode.rate() == rate);
+        mode.map(|mode| vec![mode]).ok_or_else(|| {
+            let rates: Vec<Rate> = modes.iter().map(|mode| mode.rate()).collect();
+            let (of, rates) = (standard.name(), list(&rates));
+            let why = format!("expected a rate of {of} ({rates}), found {rate}");
+            ScenarioError::invalid(format!("{path}.rate"), why)
+        })
     }
 
-    fn modern_mode(
+    fn modern_modes(
         &self,
         path: &str,
         standard: Standard,
         cell: &Wifi,
         station: &WifiStation,
-    ) -> Result<Mode, ScenarioError> {
+    ) -> Result<Vec<Mode>, ScenarioError> {
         if station.rate.is_some() {
             let why = format!(
                 "a station of {} has mcs and streams instead",
@@ -180,7 +188,7 @@ impl Channel {
         } else {
             LONG_GUARD
         };
-        let mode = |mcs| Mode {
+        let mode = |streams, mcs| Mode {
             format: standard.format(),
             mcs,
             streams,
@@ -189,20 +197,27 @@ impl Channel {
         };
         // The cell's, or the largest that this station can have below it.
         let most = cell.mcs.unwrap_or(u8::MAX).min(standard.most_mcs());
-        let largest = (0..=most).rev().find(|&mcs| is_allowed(mode(mcs)));
+        if station.snr.is_some() && station.mcs.is_none() {
+            let all = (1..=streams).flat_map(|streams| (0..=most).map(move |mcs| (streams, mcs)));
+            let mut modes: Vec<Mode> = all.map(|(streams, mcs)| mode(streams, mcs)).collect();
+            modes.retain(|mode| is_allowed(*mode));
+            modes.sort_by_key(|mode| mode.rate());
+            return Ok(modes);
+        }
+        let largest = (0..=most).rev().find(|&mcs| is_allowed(mode(streams, mcs)));
         let mcs = station.mcs.or(largest).unwrap_or(0);
         if mcs > standard.most_mcs() {
             let why = format!("expected 0 to {}, found {mcs}", standard.most_mcs());
             return refused(path, "mcs", why);
         }
-        if !is_allowed(mode(mcs)) {
+        if !is_allowed(mode(streams, mcs)) {
             let why = format!(
                 "{} has no MCS {mcs} with {streams} streams at {width} MHz",
                 standard.name()
             );
             return refused(path, "mcs", why);
         }
-        Ok(mode(mcs))
+        Ok(vec![mode(streams, mcs)])
     }
 }
 

@@ -4,6 +4,7 @@ use super::band::Band;
 use super::config::{Sharing, Wifi, WifiStation};
 use super::edca::{Edca, Whose};
 use super::modes::Channel;
+use super::signal::plan_ratio;
 use super::standard::Standard;
 use crate::aqm::drop_tail;
 use crate::link::cell::backoff::Windows;
@@ -37,6 +38,8 @@ const LONGEST_FRAME: Duration = Duration::from_micros(5484);
 /// A shorter quantum needs many rounds for each frame.
 const LEAST_QUANTUM: Duration = Duration::from_micros(10);
 const MOST_AHEAD: u32 = 100_000;
+/// More is no limit.
+const LONGEST_AHEAD: Duration = Duration::from_millis(1000);
 
 /// Checks a cell and writes its defaults out.
 pub(in crate::scenario) fn plan(
@@ -165,10 +168,15 @@ fn plan_station(
     (access, times, aggregation): (&[Access], [Duration; 2], Aggregation),
 ) -> Result<StationPlan, ScenarioError> {
     let standard = station.standard.unwrap_or(channel.standard);
-    let mode = channel.mode(at, cell, station)?;
+    let modes = channel.modes(at, cell, station)?;
+    let snr = match &station.snr {
+        Some(ratio) => Some(plan_ratio(&format!("{at}.snr"), ratio)?),
+        None => None,
+    };
+    let fastest = modes[modes.len() - 1].rate();
     let has_categories = standard.is_modern();
     let queue = station.queue.get_or_insert_with(fifo);
-    let queue = plan_queue(&format!("{at}.queue"), queue, mode.rate(), Framing::IP)?.clone();
+    let queue = plan_queue(&format!("{at}.queue"), queue, fastest, Framing::IP)?.clone();
     let overhead = cell
         .overhead
         .unwrap_or(ByteCount(if has_categories { 38 } else { 36 }));
@@ -176,7 +184,8 @@ fn plan_station(
         name: name.to_owned(),
         written: name.to_owned(),
         radio: Radio {
-            mode,
+            modes,
+            snr,
             frame_errors: station.frame_errors,
             aggregates: has_categories,
             aggregation: aggregation.within(most_of(standard)),
@@ -222,10 +231,16 @@ fn plan_access_point(
     let refuse = |key: &str, why: &str| Err(ScenarioError::invalid(format!("{at}.{key}"), why));
     match own.queues {
         Sharing::ByCategory => {
-            if own.airtime_quantum.is_some() {
-                let why = "stations share the air evenly only with queues by station: set \
-                           queues = \"by_station\"";
-                return refuse("airtime_quantum", why);
+            let by_station = [
+                ("airtime_quantum", own.airtime_quantum),
+                ("airtime_limit", own.airtime_limit),
+            ];
+            for (key, span) in by_station {
+                if span.is_some() {
+                    let why = "stations share the air evenly only with queues by station: set \
+                               queues = \"by_station\"";
+                    return refuse(key, why);
+                }
             }
             let usual = if standard.is_modern() { AHEAD } else { 1 };
             let ahead = *own.ahead.get_or_insert(usual);
@@ -236,7 +251,8 @@ fn plan_access_point(
         }
         Sharing::ByStation => {
             if own.ahead.is_some() {
-                let why = "with queues by station the radio takes nothing ahead";
+                let why = "expected airtime_limit, since with queues by station the radio takes \
+                           packets ahead by their time on the air";
                 return refuse("ahead", why);
             }
             let quantum = *own.airtime_quantum.get_or_insert(QUANTUM);
@@ -244,6 +260,11 @@ fn plan_access_point(
             if !quantum.is_zero() && quantum < LEAST_QUANTUM {
                 let why = format!("expected {LEAST_QUANTUM} at least, or \"0 s\", found {quantum}");
                 return refuse("airtime_quantum", &why);
+            }
+            let limit = *own.airtime_limit.get_or_insert(Duration::ZERO);
+            if limit > LONGEST_AHEAD {
+                let why = format!("expected {LONGEST_AHEAD} at most, found {limit}");
+                return refuse("airtime_limit", &why);
             }
         }
     }
@@ -259,7 +280,7 @@ fn plan_access_point(
         }
     });
     let rates: Vec<Rate> = (stations.all.iter())
-        .map(|station| station.radio.mode.rate())
+        .map(|station| station.radio.fastest().rate())
         .collect();
     let of_queue = if by_station {
         rates.iter().min()
@@ -328,8 +349,11 @@ fn plan_rules(
         sharing: match own.queues {
             Sharing::ByCategory => setup::Sharing::Ahead(own.ahead.unwrap_or(1)),
             Sharing::ByStation => {
-                let quantum = own.airtime_quantum.filter(|quantum| !quantum.is_zero());
-                setup::Sharing::ByStation(quantum)
+                let some = |span: Option<Duration>| span.filter(|span| !span.is_zero());
+                setup::Sharing::ByStation {
+                    quantum: some(own.airtime_quantum),
+                    limit: some(own.airtime_limit),
+                }
             }
         },
     })
