@@ -5,7 +5,6 @@
 //! frames. The exchange ends early at the first frame that does not arrive.
 
 use super::phy::{self, Format, Mode};
-use super::rates::Chosen;
 use super::setup::Rules;
 use super::usage::Use;
 use super::window::Try;
@@ -26,12 +25,20 @@ pub(super) struct Frame {
     pub(super) is_answer: bool,
 }
 
+/// The mode that rate control has chosen for a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Chosen {
+    /// Its number among the modes of the sender.
+    pub(super) index: usize,
+    /// Whether the frame is a probe, of one MPDU.
+    pub(super) is_probe: bool,
+}
+
 /// The MPDUs that one frame carries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Burst {
     /// The station that sends or receives it.
     pub(super) station: usize,
-    /// Its mode, and by which choice of rate control.
     pub(super) mode: Mode,
     pub(super) chosen: Chosen,
     /// The first MPDUs of the window that belong to it, and how many of them are sent.

@@ -15,7 +15,7 @@
 //! wireless documentation), with the periods and limits of Linux. Linux measures the airtime of a
 //! frame where this takes the rate, and groups modes by width and streams for its probes.
 
-use super::exchange::Around;
+use super::exchange::{Around, Chosen};
 use super::phy::Mode;
 use super::setup::{Radio, Rules};
 use crate::metrics::rate_control::ModeUse;
@@ -51,15 +51,6 @@ struct Choice {
     share: Option<f64>,
     /// MPDUs since the start of the run: tried, and arrived.
     total: [u64; 2],
-}
-
-/// What a sender has chosen for a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Chosen {
-    /// The number of the choice.
-    pub(super) index: usize,
-    /// Whether the frame is a probe, of one MPDU.
-    pub(super) is_probe: bool,
 }
 
 /// The modes that one sender may use to one receiver.

@@ -2,8 +2,8 @@
 //!
 //! The stations take turns by frame, or by time on the air. The latter is a deficit round robin
 //! whose deficits count airtime: a station may send and receive for a quantum in each round, and a
-//! station that begins to receive is served first. A slow station then has as much time as a fast
-//! one, and no longer as many frames.
+//! station that begins to receive is served first, unless it has sent for longer. A slow station
+//! then has as much time as a fast one, and no longer as many frames.
 //!
 //! Source: T. Høiland-Jørgensen et al., "Ending the Anomaly: Achieving Low Latency and Airtime
 //! Fairness in `WiFi`", USENIX ATC 2017, §3.2 and Algorithm 3.
@@ -29,7 +29,7 @@ impl Turns {
     pub(super) fn new(stations: usize, quantum: Option<Duration>) -> Self {
         Self {
             quantum,
-            deficits: vec![0; stations],
+            deficits: vec![quantum.map_or(0, |quantum| quantum.as_nanos() as i64); stations],
             is_listed: vec![false; stations],
             new: VecDeque::new(),
             old: VecDeque::new(),
@@ -41,13 +41,11 @@ impl Turns {
         if std::mem::replace(&mut self.is_listed[station], true) {
             return;
         }
-        match self.quantum {
-            Some(quantum) => {
-                self.deficits[station] = quantum.as_nanos() as i64;
-                self.new.push_back(station as u32);
-            }
-            None => self.old.push_back(station as u32),
-        }
+        let list = match self.quantum {
+            Some(_) => &mut self.new,
+            None => &mut self.old,
+        };
+        list.push_back(station as u32);
     }
 
     /// The stations that the access point may have something for.
@@ -153,5 +151,18 @@ mod tests {
         // It is old now, and has to wait for its turn.
         turns.activate(2);
         assert_ne!(turns.first(), Some(2));
+    }
+
+    #[test]
+    fn a_station_that_has_sent_for_long_waits_for_its_turn_when_it_begins_to_receive() {
+        let mut turns = Turns::new(2, Some(QUANTUM));
+        turns.charge(1, Duration::from_micros(1000));
+        turns.activate(0);
+        turns.activate(1);
+        assert_eq!(turns.first(), Some(0));
+        turns.exhaust();
+        // What it has sent takes three rounds of the other one.
+        turns.charge(0, Duration::from_micros(100));
+        assert_eq!(turns.first(), Some(0));
     }
 }

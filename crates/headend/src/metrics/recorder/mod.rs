@@ -714,8 +714,8 @@ impl Recorder {
         (self.air_time).note(&info.link, tables::station_of(info), what, nanos);
     }
 
-    /// Records how often a sender to (`down`) or from (`up`) the station that `queue` belongs to has
-    /// used a mode so far.
+    /// Records how often a sender to (`down`) or from (`up`) the station that `queue` belongs to
+    /// has used a mode so far.
     pub fn rate_control(&mut self, queue: QueueId, direction: &'static str, so_far: ModeUse) {
         let info = &self.queue_infos[queue.0 as usize];
         let station = tables::station_of(info);

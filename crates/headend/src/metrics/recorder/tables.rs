@@ -72,8 +72,8 @@ pub fn columns() -> Vec<(&'static str, Vec<String>)> {
 
 impl Recorder {
     /// The tables of docs/reference/results.md, at `now`. The table `rate_control` is there if a
-    /// station of a cell has several modes, `tins` if a queue has tins, `mib` if the run has a cable
-    /// line, those of low latency if a service flow has a low-latency flow beside it.
+    /// station of a cell has several modes, `tins` if a queue has tins, `mib` if the run has a
+    /// cable line, those of low latency if a service flow has a low-latency flow beside it.
     pub fn tables(&mut self, now: Instant, events: u64) -> Vec<(&'static str, Table)> {
         let measured = now.since(self.measuring_since).as_secs_f64();
         for stats in &mut self.queues {

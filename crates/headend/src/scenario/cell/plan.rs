@@ -6,6 +6,7 @@ use crate::qdisc::QueueConfig;
 use crate::qdisc::lanes::{Categories, DscpMap};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::names::check_name;
+use crate::scenario::times::check_delay;
 use crate::time::Duration;
 use crate::units::ByteCount;
 
@@ -75,6 +76,31 @@ pub(super) fn check_slot(path: &str, slot: Duration) -> Result<(), ScenarioError
         return Err(ScenarioError::invalid(format!("{path}.slot"), why));
     }
     Ok(())
+}
+
+/// Checks that a time at `key`, within which nodes do not hear each other, is part of a slot (IEEE
+/// 802.11-2020 §10.3.7).
+pub(super) fn check_within_slot(
+    path: &str,
+    key: &str,
+    span: Duration,
+    slot: Duration,
+) -> Result<(), ScenarioError> {
+    if span < slot {
+        return Ok(());
+    }
+    let why = format!("expected less than a slot, {slot}, found {span}");
+    Err(ScenarioError::invalid(format!("{path}.{key}"), why))
+}
+
+/// Checks that EIFS is no shorter than DIFS.
+pub(super) fn check_eifs(path: &str, eifs: Duration, difs: Duration) -> Result<(), ScenarioError> {
+    check_delay(&format!("{path}.eifs"), eifs)?;
+    if eifs >= difs {
+        return Ok(());
+    }
+    let why = format!("expected DIFS, {difs}, at least, found {eifs}");
+    Err(ScenarioError::invalid(format!("{path}.eifs"), why))
 }
 
 /// Checks the bytes of an MPDU beyond its packet.

@@ -1,8 +1,8 @@
 //! How long the frames of a cell are on the air, and the modes in which they are sent.
 //!
 //! A [`Mode`] is a format with its modulation, streams, width and guard interval. [`dsss`] and
-//! [`ofdm`] reckon the durations of their formats, and [`errors`] which MPDUs break. Control frames are sent in a basic mode, which
-//! every station of the cell can decode (IEEE 802.11-2020 §10.6).
+//! [`ofdm`] reckon the durations of their formats, and [`errors`] which MPDUs break. Control frames
+//! are sent in a basic mode, which every station of the cell can decode (IEEE 802.11-2020 §10.6).
 
 pub mod dsss;
 mod errors;

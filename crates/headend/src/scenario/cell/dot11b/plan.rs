@@ -8,7 +8,8 @@ use crate::link::cell::window::TryLimits;
 use crate::qdisc::lanes::Categories;
 use crate::queue::Framing;
 use crate::scenario::cell::plan::{
-    AccessPointPlan, CellPlan, StationPlan, Stations, check_overhead, check_slot, plan_tries,
+    AccessPointPlan, CellPlan, StationPlan, Stations, check_eifs, check_overhead, check_slot,
+    check_within_slot, plan_tries,
 };
 use crate::scenario::error::ScenarioError;
 use crate::scenario::queue::plan_queue;
@@ -114,27 +115,16 @@ fn plan_rules(path: &str, cell: &Dot11b) -> Result<Rules, ScenarioError> {
         ("sifs", cell.sifs),
         ("difs", cell.difs),
         ("propagation", cell.propagation),
-        ("eifs", cell.eifs.unwrap_or(cell.difs)),
     ] {
         check_delay(&format!("{path}.{key}"), span)?;
     }
-    if cell.eifs.is_some_and(|eifs| eifs < cell.difs) {
-        return refuse("eifs", format!("expected DIFS, {}, at least", cell.difs));
-    }
+    check_eifs(path, cell.eifs.unwrap_or(cell.difs), cell.difs)?;
     check_slot(path, cell.slot)?;
-    // IEEE 802.11-1999 §9.2.10: the air's time is part of a slot.
-    if cell.propagation >= cell.slot {
-        let why = format!(
-            "expected less than a slot, {}, found {}",
-            cell.slot, cell.propagation
-        );
-        return refuse("propagation", why);
-    }
-    if cell.cca_time >= cell.slot {
-        return refuse(
-            "cca_time",
-            format!("expected less than a slot, {}", cell.slot),
-        );
+    for (key, span) in [
+        ("propagation", cell.propagation),
+        ("cca_time", cell.cca_time),
+    ] {
+        check_within_slot(path, key, span, cell.slot)?;
     }
     if cell.difs < cell.sifs {
         return refuse("difs", format!("expected SIFS, {}, at least", cell.sifs));

@@ -110,8 +110,8 @@ pub struct WifiAccessPoint {
     /// Which stations share a queue.
     pub queues: Sharing,
     /// Packets that the radio takes from the queue of a category ahead, to make frames of those for
-    /// the same station; the queue discipline does not see them any more. Only with queues by
-    /// category. Default: 123, as in Linux's ath9k; 1 of 802.11g.
+    /// the same station, which carry no more than these; the queue discipline does not see them any
+    /// more. Only with queues by category. Default: 123, as in Linux's ath9k; 1 of 802.11g.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ahead: Option<u32>,
     /// Time on the air for each station in a round, where stations share the air evenly. `"0 s"`:

@@ -20,6 +20,9 @@ pub(super) struct Channel {
 /// The guard interval that 802.11n and all later standards but 802.11ax share with it.
 const LONG_GUARD: Duration = Duration::from_nanos(800);
 
+/// The widest channel that the 2.4 GHz band has room for, in MHz.
+const WIDEST_AT_24: u16 = 40;
+
 fn refused<T>(path: &str, key: &str, why: String) -> Result<T, ScenarioError> {
     Err(ScenarioError::invalid(format!("{path}.{key}"), why))
 }
@@ -49,6 +52,10 @@ impl Channel {
         }
         let width = *cell.width.get_or_insert(standard.usual_width(band));
         check_width(path, standard, width)?;
+        if band == Band::Ghz24 && width > WIDEST_AT_24 {
+            let why = format!("expected 20 or {WIDEST_AT_24} (MHz) at 2.4 GHz, found {width}");
+            return refused(path, "width", why);
+        }
         let has_g = |station: &WifiStation| station.standard == Some(Standard::Dot11g);
         if cell.rate.is_some() && standard.is_modern() && !cell.station.values().any(has_g) {
             let why = format!(
@@ -57,19 +64,11 @@ impl Channel {
             );
             return refused(path, "rate", why);
         }
-        let most = [("mcs", cell.mcs, 0, standard.most_mcs())]
-            .into_iter()
-            .chain([("streams", cell.streams, 1, standard.most_streams())]);
-        for (key, value, least, most) in most {
-            if let Some(value) = value
-                && !(least..=most).contains(&value)
-            {
-                return refused(
-                    path,
-                    key,
-                    format!("expected {least} to {most}, found {value}"),
-                );
-            }
+        if let Some(mcs) = cell.mcs {
+            check_mcs(path, standard, mcs)?;
+        }
+        if let Some(streams) = cell.streams {
+            check_streams(path, standard, streams)?;
         }
         let usual = standard.guard_intervals()[0];
         let guard_interval = *cell.guard_interval.get_or_insert(usual);
@@ -178,10 +177,7 @@ impl Channel {
         }
         let of_cell = cell.streams.unwrap_or(2).min(standard.most_streams());
         let streams = station.streams.unwrap_or(of_cell);
-        if !(1..=standard.most_streams()).contains(&streams) {
-            let why = format!("expected 1 to {}, found {streams}", standard.most_streams());
-            return refused(path, "streams", why);
-        }
+        check_streams(path, standard, streams)?;
         let guards = standard.guard_intervals();
         let guard = if guards.contains(&self.guard_interval) {
             self.guard_interval
@@ -206,10 +202,7 @@ impl Channel {
         }
         let largest = (0..=most).rev().find(|&mcs| is_allowed(mode(streams, mcs)));
         let mcs = station.mcs.or(largest).unwrap_or(0);
-        if mcs > standard.most_mcs() {
-            let why = format!("expected 0 to {}, found {mcs}", standard.most_mcs());
-            return refused(path, "mcs", why);
-        }
+        check_mcs(path, standard, mcs)?;
         if !is_allowed(mode(streams, mcs)) {
             let why = format!(
                 "{} has no MCS {mcs} with {streams} streams at {width} MHz",
@@ -219,6 +212,34 @@ impl Channel {
         }
         Ok(vec![mode(streams, mcs)])
     }
+}
+
+fn check_mcs(path: &str, standard: Standard, mcs: u8) -> Result<(), ScenarioError> {
+    let most = standard.most_mcs();
+    if mcs <= most {
+        return Ok(());
+    }
+    let why = format!("expected 0 to {most}, found {mcs}");
+    // 802.11n counts streams in its MCS: eight for each number of them (§19.5).
+    let streams = mcs / 8 + 1;
+    if standard == Standard::Dot11n && streams <= standard.most_streams() {
+        let own = mcs % 8;
+        let meant = format!("{why}: did you mean mcs = {own} with streams = {streams}?");
+        return refused(path, "mcs", meant);
+    }
+    refused(path, "mcs", why)
+}
+
+fn check_streams(path: &str, standard: Standard, streams: u8) -> Result<(), ScenarioError> {
+    let most = standard.most_streams();
+    if (1..=most).contains(&streams) {
+        return Ok(());
+    }
+    refused(
+        path,
+        "streams",
+        format!("expected 1 to {most}, found {streams}"),
+    )
 }
 
 fn check_width(path: &str, standard: Standard, width: u16) -> Result<(), ScenarioError> {

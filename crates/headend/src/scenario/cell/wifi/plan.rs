@@ -16,7 +16,8 @@ use crate::qdisc::lanes::{Categories, DscpMap};
 use crate::qdisc::{QueueConfig, fq_codel};
 use crate::queue::Framing;
 use crate::scenario::cell::plan::{
-    AccessPointPlan, CellPlan, StationPlan, Stations, check_overhead, check_slot, plan_tries,
+    AccessPointPlan, CellPlan, StationPlan, Stations, check_eifs, check_overhead, check_slot,
+    check_within_slot, plan_tries,
 };
 use crate::scenario::error::ScenarioError;
 use crate::scenario::names::unknown;
@@ -146,6 +147,10 @@ fn plan_times(
     let sifs = Duration::from_micros(if band == Band::Ghz24 { 10 } else { 16 });
     let sifs = *cell.sifs.get_or_insert(sifs);
     check_delay(&format!("{path}.sifs"), sifs)?;
+    if sifs.is_zero() {
+        let why = "expected some time, in which a receiver turns round, such as \"16 us\"";
+        return Err(ScenarioError::invalid(format!("{path}.sifs"), why));
+    }
     Ok([slot, sifs])
 }
 
@@ -305,16 +310,10 @@ fn plan_rules(
     has_dsss: bool,
     [slot, sifs]: [Duration; 2],
 ) -> Result<Rules, ScenarioError> {
-    let refuse = |key: &str, why: String| Err(ScenarioError::invalid(format!("{path}.{key}"), why));
     let unnoticed = *cell.cca_time.get_or_insert(Duration::from_micros(4));
     let propagation = *cell.propagation.get_or_insert(Duration::ZERO);
     for (key, span) in [("cca_time", unnoticed), ("propagation", propagation)] {
-        if span >= slot {
-            return refuse(
-                key,
-                format!("expected less than a slot, {slot}, found {span}"),
-            );
-        }
+        check_within_slot(path, key, span, slot)?;
     }
     let tries = *cell.retry_limit.get_or_insert(7);
     let limit = plan_tries(path, "retry_limit", tries)?;
@@ -324,13 +323,7 @@ fn plan_rules(
     let phy = plan_phy(channel.band, has_dsss);
     let difs = sifs + slot * 2;
     let eifs = *cell.eifs.get_or_insert(sifs + phy.slowest_answer() + difs);
-    check_delay(&format!("{path}.eifs"), eifs)?;
-    if eifs < difs {
-        return refuse(
-            "eifs",
-            format!("expected DIFS, {difs}, at least, found {eifs}"),
-        );
-    }
+    check_eifs(path, eifs, difs)?;
     let after_error = eifs.saturating_sub(difs);
     let own = &cell.access_point;
     Ok(Rules {
