@@ -242,8 +242,7 @@ fn plan_access_point(
             ];
             for (key, span) in by_station {
                 if span.is_some() {
-                    let why = "stations share the air evenly only with queues by station: set \
-                               queues = \"by_station\"";
+                    let why = "it is of queues by station: set queues = \"by_station\"";
                     return refuse(key, why);
                 }
             }
