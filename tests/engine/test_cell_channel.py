@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import polars as pl
 import pytest
 
 import headend
 from headend.analysis.channels import gather_channels
+from headend.analysis.expect import parse_quantity_name
+from headend.scenario.source import read_scenario
+from headend.scenario.subjects import Vocabulary
 from headend.wording.verdict import judge, note_comparison
 
 #: A cell with a download whose window always waits in it.
@@ -68,3 +72,16 @@ def test_the_air_of_a_cell_adds_up_and_can_be_expected() -> None:
         "laptop": False,
     }
     assert "air-time" in result.figures
+
+
+def test_a_stations_air_is_that_of_all_frames_from_and_to_it() -> None:
+    vocabulary = Vocabulary.from_scenario(read_scenario(CELL).load().scenario)
+    tables = headend.run(CELL).tables
+    shares = pl.DataFrame(tables["air_time"])
+    for station in ("laptop", "phone"):
+        quantity = parse_quantity_name(f"wifi.{station}.up.station_air", vocabulary)
+        own = shares.filter(station=station)["air_ratio"].sum()
+        assert quantity.read(tables) == [pytest.approx(own)]
+        assert quantity.read({"air_time": shares.clear()}) == []
+    access_point = parse_quantity_name("wifi.down.station_air", vocabulary)
+    assert access_point.read(tables) == []

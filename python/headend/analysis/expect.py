@@ -89,6 +89,8 @@ class Quantity:
 
     def read(self, tables: Tables) -> list[float]:
         """Give the values in base units: one, or one per direction and member; none if unknown."""
+        if self.table == "air_time":
+            return self._add_air(tables)
         if self.table in OPTIONAL_TABLES:
             table = tables.get(self.table)
             return [0.0 if table is None else self._count(Lists.of(tables, self.table))]
@@ -150,6 +152,19 @@ class Quantity:
         if self.direction:
             texts["direction"] = (self.direction,)
         return sum(self._take(rows, **texts))
+
+    def _add_air(self, tables: Tables) -> list[float]:
+        """Add up the time on the air of stations, whose queues are the members."""
+        if tables.get(self.table) is None:
+            return []
+        rows = Lists.of(tables, self.table)
+        queues = [
+            f"{link}.{station}.up"
+            for link, station in zip(rows["link"], rows["station"], strict=True)
+        ]
+        shares = zip(queues, rows.list_numbers("air_ratio"), strict=True)
+        found = [share for queue, share in shares if queue in self.members]
+        return [sum(found)] if found else []
 
     def _has_unmeasured(self, flows: Lists, rows: Lists, names: Collection[str]) -> bool:
         """Say whether a member sent data in both directions, and one of them was not measured."""

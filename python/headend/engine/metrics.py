@@ -142,6 +142,7 @@ QUEUE_METRICS: dict[str, Metric] = {
     "backlog": Metric("backlog_{}_bytes", "size", ("mean", "max"), higher_is_better=False),
     "utilisation": Metric("utilisation", "ratio", higher_is_better=True),
     "air": Metric("air_ratio", "ratio"),
+    "station_air": Metric("air_ratio", "ratio", table="air_time"),
     "discarded": Metric("discarded", "number", adds_up=True, higher_is_better=False),
     "marked": Metric("marked", "number", adds_up=True),
     **{
