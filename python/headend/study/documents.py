@@ -25,6 +25,7 @@ DOCUMENTS = {
     "cbt": "Lightweight Active Router-Queue Management for Multimedia Networking (1999)",
     "cable-plant": "The cable plant: request, grant and contention",
     "low-latency": "Low Latency DOCSIS and L4S",
+    "wifi": "Ending the Anomaly: Achieving Low Latency and Airtime Fairness in WiFi (2017)",
     "recommend": "What `headend recommend` says, beside what documents recommend",
     "evaluation": "What the IETF says should be tested of queues and of congestion controls",
     "validation": "Models beside their closed forms and beside each other",
@@ -76,7 +77,7 @@ def place_study(study: str) -> int:
     Examples
     --------
     >>> place_study("aqm-docsis/matrix"), place_study("mine")
-    (1, 10)
+    (1, 11)
     """
     return [*DOCUMENTS, study.split("/")[0]].index(study.split("/")[0])
 
