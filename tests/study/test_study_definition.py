@@ -81,6 +81,26 @@ def test_an_axis_without_anything_to_change_is_refused(tmp_path: Path) -> None:
         read(tmp_path, "measures = {}\n[grid.q]\nvalues = [1]\nset = { seed = '{}' }\n")
 
 
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (
+            "measures = { queue = 'call.loss' }",
+            r"measures\.queue: .* found that of \[grid\.queue\]",
+        ),
+        ("measures = { seed = 'call.loss' }", r"measures\.seed: .* found that of the seed"),
+        (
+            "measures = { d = 'call.loss' }\nseries = { d = 'cable.up.backlog_bytes' }",
+            r"series\.d: .* found that of measures\.d",
+        ),
+    ],
+)
+def test_two_columns_of_one_name_are_refused(tmp_path: Path, line: str, problem: str) -> None:
+    axis = 'scenario = "aqm/load-3"\ngrid.queue = { values = ["pie"], set = { queue = "{}" } }\n'
+    with pytest.raises(InputError, match=problem):
+        read(tmp_path, axis + line)
+
+
 def test_single_values_of_an_axis_set_what_is_theirs(tmp_path: Path) -> None:
     text = """
         scenario = "aqm/load-3"

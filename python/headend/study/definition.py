@@ -247,6 +247,7 @@ def read_study(name: str, folder: Path, allowed: tuple[Path, ...] = ()) -> Study
         for key in (*_NEEDED, *(_NEEDED_TO_RUN if runs else ())):
             if key not in content and not (key == "scenario" and design.scenario):
                 raise InputError(f'missing key "{key}"')
+        _check_columns(content)
         study = Study(
             name=name,
             folder=folder,
@@ -273,6 +274,19 @@ def read_study(name: str, folder: Path, allowed: tuple[Path, ...] = ()) -> Study
         raise InputError(f"{path}: {error}") from error
     study.check_paths()
     return study
+
+
+def _check_columns(content: Mapping[str, Any]) -> None:
+    """Refuse a name that two columns of the points would have."""
+    taken = {"seed": "the seed"} | {name: f"[grid.{name}]" for name in content.get("grid", {})}
+    for table in ("measures", "distributions", "series"):
+        for name in content.get(table, {}):
+            if name in taken:
+                raise InputError(
+                    f"{table}.{name}: expected a name of its own among the columns of the points,"
+                    f" found that of {taken[name]}"
+                )
+            taken[name] = f"{table}.{name}"
 
 
 def _read_evaluation(content: Mapping[str, Any]) -> Request | None:
