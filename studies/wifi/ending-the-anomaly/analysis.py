@@ -192,7 +192,8 @@ def check_order(points: pl.DataFrame, limits: Limits) -> ClaimResult:
         (compare(points, column, one, other, case), 1 + ABOVE, math.inf) for one, other in pairs
     ]
     if "alike" in limits:
-        alike = compare(points, column, *limits["alike"], case)
+        first, second = limits["alike"]
+        alike = compare(points, column, first, second, case)
         found.append((alike, 1 / limits["factor"], limits["factor"]))
     if not all(ratios for ratios, *_ in found):
         return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
