@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 from headend.study import ClaimVerdict
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 CAUSES = "low-latency/prague"
 PUBLIC = "low-latency/prague-measured"
+WIFI = "low-latency/prague-on-wifi"
 
 #: RFC 9332, appendix C.2: the mean classic round trip is 0.85 of base and target, and 0.85/1.22 is
 #: printed as 1/1.4.
@@ -134,3 +136,38 @@ def test_prague_has_more_than_a_classic_flow_for_the_reasons_that_the_study_give
     verdicts = run_quick(PUBLIC, tmp_path / "public")
     for claim in ("order", "one-queue", "user", "user-delay"):
         assert verdicts[f"PRAGUE-PUBLIC.{claim}"] is ClaimVerdict.REPRODUCED, claim
+
+
+def share_air(row: dict[str, Any], *, step: float = 1.0, wait: float = 3e6) -> dict[str, Any]:
+    """Give a run behind an access point in which both get the same, in queues like the RFC's."""
+    waits = {"fq_codel": 20e6, "1 ms": 1e6, "8 ms": 5e6}.get(row["queue"], wait)
+    rate = {"1 ms": 40e6 * step, "1 ms, short frames": 120e6}.get(row["queue"], 100e6)
+    return {
+        "prague_rate": rate,
+        "cubic_rate": 70e6 if row["queue"] == "1 ms" else 100e6,
+        "prague_delay": 10e6 + waits,
+        "cubic_delay": 10e6 + 6e6,
+    }
+
+
+def find_wifi(verdict: ClaimVerdict, **how: float) -> set[str]:
+    verdicts = judge(WIFI, fill_points(WIFI, lambda row: share_air(row, **how)))
+    return {claim for claim, (found, _) in verdicts.items() if found is verdict}
+
+
+def test_even_shares_and_short_waits_behind_an_access_point_reproduce_every_claim() -> None:
+    assert len(find_wifi(ClaimVerdict.REPRODUCED)) == 6
+
+
+def test_a_sender_that_is_starved_or_waits_as_long_as_the_other_differs() -> None:
+    assert find_wifi(ClaimVerdict.DIFFERS, step=0.2) == {"WIFI-L4S.rfc"}
+    late = find_wifi(ClaimVerdict.DIFFERS, wait=9e6)
+    assert late == {"WIFI-L4S.delay", "WIFI-L4S.fq-codel"}
+
+
+def test_frames_of_no_effect_and_a_step_that_starves_classic_senders_differ() -> None:
+    assert find_wifi(ClaimVerdict.DIFFERS, step=3.0) == {"WIFI-L4S.frames"}
+    unfair = fill_points(WIFI, share_air).with_columns(prague_rate=pl.lit(300e6))
+    found = judge(WIFI, unfair)
+    for claim in ("WIFI-L4S.shares", "WIFI-L4S.shares-category"):
+        assert found[claim][0] is ClaimVerdict.DIFFERS

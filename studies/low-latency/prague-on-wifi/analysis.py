@@ -1,0 +1,139 @@
+"""Rates and delays of Prague and CUBIC behind an access point, by its queue."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import polars as pl
+
+from headend.figures import vegalite as vl
+from headend.figures.figure import Panel
+from headend.figures.theme import PALETTE, make_chart
+from headend.study import ClaimResult
+
+from ..seeds import compare, hold, take
+
+Limits = dict[str, Any]
+
+#: One way of the path of 20 ms, in ns.
+PATH = 10e6
+
+#: Queues of the access point in the order of figures.
+QUEUES = ["fq_codel", "1 ms", "1 ms, short frames", "4 ms", "8 ms"]
+
+
+def settings(points: pl.DataFrame) -> list[dict[str, Any]]:
+    """List the settings that were run, whatever the queue: a row has the values of a setting."""
+    return points.select("queues", "station", "flows").unique(maintain_order=True).to_dicts()
+
+
+def name_setting(setting: dict[str, Any]) -> str:
+    """Say what a finding calls a setting."""
+    where = "one station" if setting["station"] == "one" else "two stations"
+    return f"{setting['flows']} and {setting['flows']}, {where}, {setting['queues']}"
+
+
+def wait(points: pl.DataFrame) -> pl.DataFrame:
+    """Take the time of the path from the delays."""
+    return points.with_columns(pl.col("prague_delay", "cubic_delay") - PATH)
+
+
+def check_shares(points: pl.DataFrame, limits: Limits) -> ClaimResult:
+    """Hold Prague's rate over CUBIC's."""
+    found = {
+        name_setting(own): compare(
+            take(points, "prague_rate", queue=limits["queue"], **own),
+            take(points, "cubic_rate", queue=limits["queue"], **own),
+        )
+        for own in settings(points)
+        if own["queues"] == limits.get("queues", own["queues"])
+    }
+    return hold(found, limits["low"], limits["high"])
+
+
+def check_frames(points: pl.DataFrame, limits: Limits) -> ClaimResult:
+    """Hold Prague's rate with short frames over that with long ones."""
+    found = {
+        name_setting(own): compare(
+            take(points, "prague_rate", queue=limits["short"], **own),
+            take(points, "prague_rate", queue=limits["long"], **own),
+        )
+        for own in settings(points)
+    }
+    return hold(found, limits["factor"], math.inf, unit=" times")
+
+
+def check_delay(points: pl.DataFrame, limits: Limits) -> ClaimResult:
+    """Hold the wait of Prague's packets over that of CUBIC's."""
+    rows = wait(points)
+    found = {
+        name_setting(own): compare(
+            take(rows, "prague_delay", queue=limits["queue"], **own),
+            take(rows, "cubic_delay", queue=limits["queue"], **own),
+        )
+        for own in settings(points)
+    }
+    return hold(found, high=limits["factor"])
+
+
+def check_fq_codel(points: pl.DataFrame, limits: Limits) -> ClaimResult:
+    """Hold the wait of Prague's packets behind FQ-CoDel over that behind DualPI2."""
+    rows = wait(points)
+    found = {
+        name_setting(own): compare(
+            take(rows, "prague_delay", queue="fq_codel", **own),
+            take(rows, "prague_delay", queue=limits["queue"], **own),
+        )
+        for own in settings(points)
+    }
+    return hold(found, limits["factor"], unit=" times")
+
+
+def _draw(points: pl.DataFrame, columns: dict[str, str], scale: float, title: str) -> list[Panel]:
+    """Draw two columns by queue, a panel for each place of CUBIC and kind of queues."""
+    rows = wait(points).filter(pl.col("flows").cast(pl.String) == "4")
+    rows = rows.with_columns(pl.col("queue", "queues", "station").cast(pl.String))
+    means = (
+        rows.group_by("queue", "queues", "station", maintain_order=True)
+        .agg(pl.col(list(columns)).mean() / scale)
+        .unpivot(
+            list(columns),
+            index=["queue", "queues", "station"],
+            variable_name="sender",
+            value_name="value",
+        )
+        .with_columns(pl.col("sender").replace(columns))
+    )
+    panels = []
+    for station, where in (("one", "one station"), ("other", "two stations")):
+        for queues in ("by_station", "by_category"):
+            own = means.filter(station=station, queues=queues)
+            if own.is_empty():
+                continue
+            dots = (
+                make_chart(own)
+                .mark_point(filled=True, size=60)
+                .encode(
+                    x=vl.X("value:Q", title=title),
+                    y=vl.Y("queue:N", title=None, sort=QUEUES),
+                    color=vl.Color(
+                        "sender:N",
+                        title=None,
+                        scale=vl.Scale(domain=["Prague", "CUBIC"], range=PALETTE[:2]),
+                    ),
+                )
+            )
+            panels.append(Panel(f"{where}, {queues}", dots))
+    return panels
+
+
+def draw_rates(points: pl.DataFrame) -> list[Panel]:
+    """Draw the rates of both by queue."""
+    return _draw(points, {"prague_rate": "Prague", "cubic_rate": "CUBIC"}, 1e6, "goodput (Mbit/s)")
+
+
+def draw_delays(points: pl.DataFrame) -> list[Panel]:
+    """Draw the waits of both by queue."""
+    columns = {"prague_delay": "Prague", "cubic_delay": "CUBIC"}
+    return _draw(points, columns, 1e6, "mean wait (ms)")
