@@ -301,6 +301,66 @@ def test_two_standing_queues_on_two_links_are_tried_together() -> None:
     }
 
 
+def make_modern(
+    flows: Mapping[str, Any], stations: Mapping[str, Any], kind: str = "dot11ax", **cell: Any
+) -> dict[str, Any]:
+    """Make a home: a cell of today behind a line of 1 Gbit/s and 200 Mbit/s."""
+    line = {
+        "preset": "docsis31",
+        "upstream": {"rate": "200 Mbit/s"},
+        "downstream": {"rate": "1 Gbit/s"},
+    }
+    return {
+        "duration": "25 s",
+        "warmup": "5 s",
+        "link": {"wifi": {kind: {"station": dict(stations), **cell}}, "cable": {"docsis": line}},
+        "host": {name: {"via": [f"wifi.{name}", "cable"]} for name in stations},
+        "flow": dict(flows),
+    }
+
+
+OLD: dict[str, Any] = {
+    **TWO,
+    "printer": {"standard": "dot11n", "mcs": 0, "streams": 1, "width": 20},
+}
+
+
+@pytest.mark.parametrize("ahead", [None, 20])
+def test_a_queue_for_each_station_is_tried_and_told_where_it_helps_most(
+    ahead: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the radio takes packets ahead by the scenario, that key is left out of the trial."""
+    monkeypatch.setattr("headend.running.advice.LEAST_SECONDS", 600.0)
+    point = {"ahead": ahead} if ahead else {}
+    home = make_modern({"call": CALL, "get": DOWNLOAD, "print": PRINT}, OLD, access_point=point)
+    plan = plan_run(home, [])
+    result = plan.carry_out()
+    assert does_suffer(result)
+    trials = try_advice(plan, result, threading.Event())
+    best = choose_trial(trials)
+    assert best
+    table = "link.wifi.dot11ax.access_point"
+    written = f"{table}='{{queues = \"by_station\"}}'" if ahead else f"{table}.queues=by_station"
+    assert best.settings == (written,)
+    result.manifest["advice"] = [trial.to_dict() for trial in trials]
+    told = answer_run(result).sentences[1]
+    assert told.startswith(
+        "Give each station a queue of its own and the same time on the air, as Linux's access"
+        f" points do (by_station). Tried `--set {written}`: call "
+    )
+
+
+def test_a_queue_for_each_station_is_not_proposed_where_each_has_one_or_none_can() -> None:
+    flows = {"call": CALL, "get": DOWNLOAD, "print": PRINT}
+    own = make_modern(flows, OLD, access_point={"queues": "by_station"})
+    alone = make_modern({"get": DOWNLOAD}, {"laptop": {}})
+    old = make_home(flows, SLOW)
+    for home in (own, alone, old):
+        diagnosis = diagnose(headend.run(home))
+        remedies = [own for fact in diagnosis.facts for own in fact.remedies]
+        assert Action.STATION_QUEUES not in {own.action for own in remedies}
+
+
 @pytest.mark.parametrize("kind", ["dot11b", "dot11n", "dot11ax"])
 def test_a_cell_of_any_kind_is_judged_as_one(kind: str) -> None:
     """What is said of a run does not hang on the name of the cell's generation."""
@@ -310,9 +370,11 @@ def test_a_cell_of_any_kind_is_judged_as_one(kind: str) -> None:
     assert answer_run(renamed).sentences[0] == answer_run(result).sentences[0]
     assert find_hops(renamed) == find_hops(result)
     settings = [setting for own in list_candidates(renamed) for setting in own]
+    own = {} if kind == "dot11b" else {f"link.wifi.{kind}.access_point.queues"}
     assert {path for path, _ in settings} == {
         f"link.wifi.{kind}.access_point.queue",
         f"link.wifi.{kind}.station.printer.rate",
+        *own,
     }
     assert find_key(manifest["scenario"]["link"], "wifi.phone.up") == (
         f"link.wifi.{kind}.station.phone.queue"

@@ -60,7 +60,7 @@ from headend.analysis.tunnels import find_tunnel
 from headend.analysis.turns import find_turn
 from headend.engine.description import REAL, describe, find_queue, list_discards
 from headend.results.record import Record, cached_on_record
-from headend.scenario.cells import find_cell
+from headend.scenario.cells import BY_STATION, find_cell
 from headend.scenario.parameters import find_value
 from headend.text.quantity import parse_quantity
 
@@ -313,7 +313,9 @@ def _describe_losses(case: Case, queue: QueueState, *, suffers: bool, is_felt: b
     remedies: tuple[Remedy, ...] = ()
     if suffers and queue.is_tcps and is_felt and queue.discipline != FLOW_QUEUE:
         path = name_queue_key(case.record, queue.queue) or ""
-        remedies = (Remedy(Action.FLOW_QUEUES, queue.queue, path, FLOW_QUEUE, queue),)
+        own = find_station_queues(case.record, queue)
+        by_flow = Remedy(Action.FLOW_QUEUES, queue.queue, path, FLOW_QUEUE, queue)
+        remedies = (*((own,) if own else ()), by_flow)
     elif suffers and queue.reason == "overlimit" and not queue.is_tcps:
         remedies = (Remedy(Action.LESS_LOAD, queue.queue, queue=queue),)
     return facts.LossyQueue(queue, suffers, is_felt, remedies=remedies)
@@ -339,6 +341,9 @@ def _describe_shortage(record: Record, queue: QueueState, channel: ChannelState)
         is_small = channel.has_small_packets and not channel.slow_station
         action = Action.LARGER_PACKETS if is_small else Action.MORE_AIR
         first = [replace(capacity[0], action=action)] if helps or not channel.slow_station else []
+        own = find_station_queues(record, queue) if is_long or channel.slow_station else None
+        turns = [own] if own else []
+        first = [*first, *turns] if is_small else [*turns, *first]
         capacity = [*first, *_relieve_cell(record, queue, channel)]
     remedies = (*capacity, shorter) if stands else tuple(capacity)
     return facts.WaitsForChannel(queue, channel, stands, remedies=remedies)
@@ -361,7 +366,11 @@ def _relieve_cell(record: Record, queue: QueueState, channel: ChannelState) -> I
     )
     longest = max(standing, key=lambda row: row["median"], default=None)
     other = describe_queue(record, longest["queue"]) if longest else None
-    if other and other.is_tcps and (remedy := shorten(record, other)).action is Action.ADD_AQM:
+    if other is None:
+        return
+    if own := find_station_queues(record, other):
+        yield own
+    if other.is_tcps and (remedy := shorten(record, other)).action is Action.ADD_AQM:
         yield remedy
 
 
@@ -390,8 +399,22 @@ def _find_throttled(record: Record, queue: QueueState) -> Iterator[Fact]:
 def find_remedies(case: Case, queue: QueueState) -> tuple[Remedy, ...]:
     """Find the remedies for waits; the first is the one for the flow that suffers most."""
     marking = find_marking(case.record, queue.queue, case.worst) if case.worst else None
-    shorter = shorten(case.record, queue)
-    return (marking, shorter) if marking else (shorter,)
+    return (*((marking,) if marking else ()), *list_shorter(case.record, queue))
+
+
+def list_shorter(record: Record, queue: QueueState) -> tuple[Remedy, ...]:
+    """List the remedies for a long queue: that of an access point may be one for each station."""
+    own = find_station_queues(record, queue)
+    return (*((own,) if own else ()), shorten(record, queue))
+
+
+def find_station_queues(record: Record, queue: QueueState) -> Remedy | None:
+    """Propose a queue for each station, where stations share the one of their access point."""
+    cell = find_cell(record.manifest["scenario"].get("link", {}).get(queue.link))
+    if cell is None or queue.direction != "down" or not cell.shares_queue:
+        return None
+    path = f"link.{queue.link}.{cell.kind}.access_point.queues"
+    return Remedy(Action.STATION_QUEUES, queue.queue, path, BY_STATION, queue)
 
 
 def shorten(record: Record, queue: QueueState) -> Remedy:
@@ -521,7 +544,7 @@ def find_second_queue(case: Case, fact: Fact) -> Iterator[Fact]:
         fact = replace(fact, queue=other, passing=passing, remedies=find_remedies(case, other))
         found = facts.OtherQueue(own.queue, remedies=own.remedies)
     elif other:
-        found = facts.OtherQueue(other, remedies=(shorten(case.record, other),))
+        found = facts.OtherQueue(other, remedies=list_shorter(case.record, other))
     else:
         found = None
     if router := find_router(case.record, fact.queue):
@@ -669,7 +692,7 @@ def _describe_main(case: Case, queue: QueueState) -> Fact:
         for group in groups[1:]
         if group.source is DelaySource.QUEUE
     )
-    remedies = tuple(shorten(case.record, other) for other in others if other)
+    remedies = tuple(own for other in others if other for own in list_shorter(case.record, other))
     return facts.SeveralCauses(main, groups, waits, case.causes.unexplained, remedies=remedies)
 
 

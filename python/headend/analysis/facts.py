@@ -66,6 +66,8 @@ class Action(StrEnum):
     MORE_AIR = "more_air"
     #: A cell is full of small packets.
     LARGER_PACKETS = "larger_packets"
+    #: Stations share the queue of their access point, and each can have its own.
+    STATION_QUEUES = "station_queues"
     #: A slow station takes much of a cell's air.
     FASTER_STATION = "faster_station"
     #: A hash puts flows together that each could have a queue.
@@ -772,5 +774,6 @@ class Diagnosis:
             return None
         is_harmless = isinstance(cause, FullLine) and not cause.suffers
         is_passed = isinstance(cause, Waits) and bool(cause.passing)
-        is_left_out = cause.remedies[0].action in SHORTENING and (is_harmless or is_passed)
+        shortens = cause.remedies[0].action in (*SHORTENING, Action.STATION_QUEUES)
+        is_left_out = shortens and (is_harmless or is_passed)
         return None if is_left_out else cause.remedies[0]

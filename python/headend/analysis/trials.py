@@ -29,7 +29,8 @@ from headend.results.record import Record
 #: A setting: its path and its value.
 Setting = tuple[str, str]
 
-#: Settings that are tried of one run, where one queue is to be shortened.
+#: Settings that are tried of one run, where one queue is to be shortened: all that are proposed,
+#: and other laws up to so many.
 MOST_TRIALS = 2
 
 #: Laws that are tried where a queue has none, after the one that is proposed. What a modem's file
@@ -154,10 +155,10 @@ def list_candidates(record: Record) -> list[tuple[Setting, ...]]:
         return []
     causes = _list_by_cause(diagnosis)
     singles: list[tuple[Setting, ...]]
-    singles = [(setting,) for settings in causes for setting in settings]
+    singles = [(own,) for own in dict.fromkeys(own for settings in causes for own in settings)]
     firsts = {path: (path, value) for (path, value), *_ in reversed(causes)}
     if len(firsts) < 2:
-        return singles[:MOST_TRIALS]
+        return singles
     both = list(reversed(firsts.values()))[:2]
     return [tuple(both), *((setting,) for setting in both)]
 
@@ -178,7 +179,8 @@ def _list_by_cause(diagnosis: Diagnosis) -> list[list[Setting]]:
                 elif remedy.action is Action.ADD_AQM and remedy.path:
                     others |= dict.fromkeys((remedy.path, law) for law in LAWS)
             # Another remedy tells more than another law for the same queue.
-            found += [list(settings | others)] if settings else []
+            most = max(MOST_TRIALS, len(settings))
+            found += [list(settings | others)[:most]] if settings else []
     return found
 
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headend.analysis.trials import Setting, Trial, compare_with, list_candidates
 from headend.custom.interruption import CodeInterrupted
 from headend.errors import InputError
+from headend.scenario.cells import BY_STATION
+from headend.scenario.parameters import find_value
+from headend.scenario.source import write_value
 
 if TYPE_CHECKING:
     from headend.running.experiment import Plan
     from headend.running.result import Result
 
-#: All trials together take this many times what the run took, and this many seconds at least.
-TIMES, LEAST_SECONDS = 2.0, 1.0
+#: All trials together take this many times what the run took, and this many seconds at least: there
+#: are two or three, and one that lets more packets through takes longer than the run.
+TIMES, LEAST_SECONDS = 5.0, 3.0
 
 
 def try_advice(plan: Plan, result: Result, stop: threading.Event) -> list[Trial]:
@@ -29,11 +33,29 @@ def try_advice(plan: Plan, result: Result, stop: threading.Event) -> list[Trial]
         return []
     trials = []
     ends = time.monotonic() + max(TIMES * (result.wall_seconds or 0.0), LEAST_SECONDS)
-    for settings in list_candidates(result):
+    for proposed in list_candidates(result):
+        settings = tuple(_leave_out_ahead(plan, own) for own in proposed)
         tried = _try_one(plan, settings, stop, ends - time.monotonic())
         if tried is not None:
             trials.append(compare_with(result, tried, settings))
     return trials
+
+
+def _leave_out_ahead(plan: Plan, setting: Setting) -> Setting:
+    """Write a queue for each station without the key ``ahead``, which does not go with it.
+
+    Where the key is written, the setting is the whole table of the access point without it.
+    """
+    path, value = setting
+    place = path.removesuffix(".queues")
+    if value != BY_STATION or place == path or plan.text is None:
+        return setting
+    table = find_value(plan.text.parse(), place)
+    own = dict(table) if isinstance(table, Mapping) else {}
+    is_set = any(name == f"{place}.ahead" for name, _ in plan.overrides)
+    if own.pop("ahead", None) is None and not is_set:
+        return setting
+    return place, write_value({**own, "queues": BY_STATION}, "access_point")
 
 
 def _try_one(
@@ -42,8 +64,12 @@ def _try_one(
     """Run a plan with settings more, or in place of the same; None if it does not end."""
     if seconds <= 0 or stop.is_set() or plan.text is None:
         return None
-    replaced = {path for path, _ in settings}
-    overrides = [pair for pair in plan.overrides if pair[0] not in replaced]
+    replaced = tuple(path for path, _ in settings)
+    overrides = [
+        pair
+        for pair in plan.overrides
+        if not any(pair[0] == path or pair[0].startswith(f"{path}.") for path in replaced)
+    ]
     try:
         loaded = plan.text.load([*overrides, *settings])
     except (InputError, CodeInterrupted):

@@ -1,7 +1,7 @@
 """Which links of a scenario are cells of Wi-Fi, of whatever generation, and what their tables hold.
 
 All cells have the same structure: an access point with a queue, and stations by name, each with a
-queue of its own. Nothing else of a cell is asked for by the name of its kind.
+queue of its own. What only some generations have is asked for here, by the name of their kind.
 """
 
 from __future__ import annotations
@@ -11,6 +11,13 @@ from typing import Any, NamedTuple
 
 #: What the names of all kinds of cells begin with: ``dot11b``, ``dot11n``, …
 _STEM = "dot11"
+
+#: The kind whose access point has one queue for all, and nothing else.
+_OLDEST = "dot11b"
+
+#: The value of ``access_point.queues`` with which each station has a queue of its own, and the same
+#: time on the air.
+BY_STATION = "by_station"
 
 
 class Cell(NamedTuple):
@@ -24,6 +31,22 @@ class Cell(NamedTuple):
         """The tables of its stations by their names."""
         found = self.table.get("station", {})
         return found if isinstance(found, Mapping) else {}
+
+    @property
+    def access_point(self) -> Mapping[str, Any]:
+        """The table of its access point."""
+        found = self.table.get("access_point", {})
+        return found if isinstance(found, Mapping) else {}
+
+    @property
+    def shares_queue(self) -> bool:
+        """Whether stations share the queue of the access point, and each could have its own."""
+        is_able = self.kind != _OLDEST and self.access_point.get("queues") != BY_STATION
+        return is_able and (len(self.stations) > 1 or any("count" in own for own in self._tables))
+
+    @property
+    def _tables(self) -> list[Mapping[str, Any]]:
+        return [own for own in self.stations.values() if isinstance(own, Mapping)]
 
 
 def find_cell(link: Any) -> Cell | None:

@@ -121,6 +121,7 @@ ADVICE: dict[Action, Callable[[Any], str]] = {
     Action.MORE_CAPACITY: line.advise_on_channel,
     Action.MORE_AIR: line.advise_on_air,
     Action.LARGER_PACKETS: line.advise_on_air,
+    Action.STATION_QUEUES: line.advise_on_turns,
     Action.FASTER_STATION: line.advise_on_station,
     Action.FLOW_QUEUES: lambda remedy: (
         "A queue for each flow (fq_codel) may protect those who send little"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from headend.analysis import facts
 from headend.analysis.air import AirShare
 from headend.analysis.causes import CauseGroup, DelaySource
@@ -9,11 +11,12 @@ from headend.analysis.channels import ChannelState
 from headend.analysis.collisions import MOST_FLOWS, Cost
 from headend.analysis.facts import Action, Remedy
 from headend.analysis.queues import LONG_WAIT
+from headend.scenario.cells import BY_STATION
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 from headend.wording.proposals import end_untried
 from headend.wording.quantities import count, number, rate, share, time
-from headend.wording.queue import MOST_NAMED, full_remedy, name_queue
+from headend.wording.queue import MOST_NAMED, full_remedy, name_queue, tell_turns
 
 #: Causes that one sentence names; flows with further causes are only counted.
 MOST_CAUSES = 2
@@ -170,12 +173,43 @@ def advise_on_air(remedy: Remedy) -> str:
     return f"Only less to send, or a cable for one station, makes room on the air{wait}."
 
 
+def advise_on_turns(remedy: Remedy) -> str:
+    """Say what a queue for each station is; where it was not tried, that it may help.
+
+    Examples
+    --------
+    >>> advise_on_turns(Remedy(Action.STATION_QUEUES, "wifi.down"))
+    "Give each station a queue of its own and the same time on the air, as Linux's access points do
+    (by_station)."
+    """
+    if not remedy.path:
+        return (
+            "Give each station a queue of its own and the same time on the air, as Linux's access"
+            f" points do ({BY_STATION})."
+        )
+    return tell_turns(remedy)
+
+
 def advise_on_station(remedy: Remedy) -> str:
     """Say what gives the air back that a slow station takes."""
     return (
         f"{capitalise(remedy.subject)} nearer to the access point, or on a cable, takes less"
         f" air{end_untried(remedy)}."
     )
+
+
+def _advise_plainly(remedy: Remedy) -> str:
+    """Say what makes room in a cell, without what shortens the wait."""
+    return advise_on_air(Remedy(remedy.action))
+
+
+#: What is told of a cell's remedies below its cause.
+_WRITERS: Mapping[Action, Callable[[Remedy], str]] = {
+    Action.MORE_AIR: _advise_plainly,
+    Action.LARGER_PACKETS: _advise_plainly,
+    Action.STATION_QUEUES: tell_turns,
+    Action.FASTER_STATION: advise_on_station,
+}
 
 
 def advise_on_channel(remedy: Remedy) -> str:
@@ -192,9 +226,8 @@ def full_waits_for_channel(fact: facts.WaitsForChannel) -> list[str]:
         " rate."
     )
     if fact.channel.is_cell:
-        nearer = [one for one in fact.remedies if one.action is Action.FASTER_STATION]
-        told = [advise_on_air(Remedy(fact.remedies[0].action)), *map(advise_on_station, nearer)]
-        cause = f"It waits for the air. {' '.join(told)}"
+        told = [_WRITERS[own.action](own) for own in fact.remedies if own.action in _WRITERS]
+        cause = f"It waits for the air. {' '.join(dict.fromkeys(told))}"
     if not fact.stands:
         return [cause]
     advice = full_remedy(fact.remedies[-1])

@@ -249,7 +249,14 @@ def brief_spare(fact: facts.SpareLine) -> str:
 
 def full_remedies(remedies: tuple[Remedy, ...]) -> list[str]:
     """Say what shortens a queue, and what its law did; what helps one flow alone is left out."""
-    return [full_remedy(remedy) for remedy in remedies[-1:]]
+    turns = [tell_turns(own) for own in remedies[:-1] if own.action is Action.STATION_QUEUES]
+    return [*turns, *(full_remedy(remedy) for remedy in remedies[-1:])]
+
+
+def tell_turns(remedy: Remedy) -> str:
+    """Say that a queue for each station may help."""
+    untried = end_untried(remedy)
+    return f"A queue for each station, as Linux's access points have, may help{untried}."
 
 
 def full_remedy(remedy: Remedy) -> str:

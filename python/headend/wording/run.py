@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headend.analysis.diagnosis import diagnose, find_nothing, find_reservations, open_case
-from headend.analysis.facts import Action, Diagnosis, SpareLine
+from headend.analysis.facts import Action, Diagnosis, Remedy, SpareLine
 from headend.analysis.flow_groups import FlowGroup
 from headend.analysis.grading import Grade
 from headend.analysis.queue_state import QueueState
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 LONGEST_SENTENCE = 160
 
 #: Proposals that say more than what to set.
-EXPLAINED = (Action.LOWER_RATE, Action.THIN_ACKS, Action.FASTER_STATION)
+EXPLAINED = (
+    *(Action.LOWER_RATE, Action.THIN_ACKS),
+    *(Action.FASTER_STATION, Action.STATION_QUEUES),
+)
 
 #: Flows that a question names at most.
 MOST_ASKED = 3
@@ -68,12 +71,23 @@ def _advise(record: Record, diagnosis: Diagnosis) -> str:
     best, tried = choose_trial(trials), advise_as_tried(trials)
     if best and diagnosis.cause:
         # What helps most need not be what was proposed first.
-        helping = (own for own in diagnosis.cause.remedies if best.settings == (own.setting,))
+        helping = (own for own in diagnosis.cause.remedies if _is_tried(own, best.settings))
         remedy = next(helping, remedy)
+    elif diagnosis.cause:
+        # Nor is that advised of which nothing remains where its setting does not help.
+        rest = (own for own in diagnosis.cause.remedies if own.action is not Action.STATION_QUEUES)
+        remedy = next(rest, remedy)
     # A proposal says why; what needs no setting may help where no setting does.
     says_more = remedy.action in EXPLAINED or remedy.aqm_tlv or remedy.buffer_tlv
-    is_explained = best is None or (says_more and best.settings == (remedy.setting,))
+    is_explained = best is None or (says_more and _is_tried(remedy, best.settings))
     return f"{advise(replace(remedy, path=''))} {tried}" if is_explained else tried
+
+
+def _is_tried(remedy: Remedy, settings: Sequence[str]) -> bool:
+    """Say whether a trial is of a remedy alone; it may have taken its whole table."""
+    table = f"{remedy.path.rpartition('.')[0]}="
+    is_table = remedy.action is Action.STATION_QUEUES and settings[0].startswith(table)
+    return tuple(settings) == (remedy.setting,) or (len(settings) == 1 and is_table)
 
 
 def describe_so_far(result: Record) -> str:
