@@ -1,7 +1,8 @@
 """A home's Wi-Fi before the line: what is tried there while the line stays as it is.
 
 What stands in a cell is the queue of the access point, and each station's own. A queue for each
-flow (FQ-CoDel, which Linux has for Wi-Fi) is the setting that is tried there. The line without the
+station in the access point, with the same time on the air for each, is tried where a cell can have
+it, and a queue for each flow (FQ-CoDel), both of which Linux has for Wi-Fi. The line without the
 Wi-Fi is there to compare with: what filled the Wi-Fi may fill the line then.
 """
 
@@ -12,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from headend.recommendation.tier import copy_tables
-from headend.scenario.cells import find_cell
+from headend.scenario.cells import BY_STATION, find_cell
 
 #: The queue that is tried.
 QUEUE = "fq_codel"
@@ -21,6 +22,8 @@ QUEUE = "fq_codel"
 class Air(StrEnum):
     """What is different of the cells of a home."""
 
+    #: The access points have a queue for each station.
+    STATION_QUEUES = "access point by station"
     #: The access points have a queue for each flow.
     ACCESS_POINT = "access point"
     #: The stations have one as well.
@@ -31,7 +34,7 @@ class Air(StrEnum):
     @property
     def label(self) -> str:
         """What the setting is called."""
-        return str(self) if self is Air.ETHERNET else f"{self} {QUEUE}"
+        return f"{self} {QUEUE}" if self in (Air.ACCESS_POINT, Air.NODES) else str(self)
 
 
 def write_cells(cells: Mapping[str, Any], air: Air | None) -> dict[str, Any]:
@@ -53,11 +56,36 @@ def write_cells(cells: Mapping[str, Any], air: Air | None) -> dict[str, Any]:
         if cell is None or air is None:
             continue
         table = link[cell.kind]
+        if air is Air.STATION_QUEUES:
+            if cell.shares_queue:
+                table["access_point"] = _write_station_queues(cell.access_point)
+            continue
         table["access_point"] = {**table.get("access_point", {}), "queue": QUEUE}
         if air is Air.NODES:
             stations = cell.stations.items()
             table["station"] = {name: {**own, "queue": QUEUE} for name, own in stations}
     return found
+
+
+def list_airs(cells: Mapping[str, Any]) -> list[Air]:
+    """List what can be tried of cells, in the order of preference.
+
+    Examples
+    --------
+    >>> list_airs({"wifi": {"dot11b": {"station": {"laptop": {}, "phone": {}}}}})
+    [<Air.ACCESS_POINT: 'access point'>, <Air.NODES: 'access point and stations'>]
+    """
+    can_have = any((cell := find_cell(link)) and cell.shares_queue for link in cells.values())
+    return [*([Air.STATION_QUEUES] if can_have else []), Air.ACCESS_POINT, Air.NODES]
+
+
+def _write_station_queues(point: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the table of an access point with a queue for each station, of its usual discipline.
+
+    The radio takes nothing ahead then, so that its key is left out.
+    """
+    kept = {key: value for key, value in point.items() if key not in ("ahead", "queue")}
+    return {**kept, "queues": BY_STATION}
 
 
 def write_hosts(

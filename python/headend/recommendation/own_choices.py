@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from headend.recommendation.air import Air
+from headend.recommendation.air import Air, list_airs
 from headend.recommendation.candidate import (
     DEFAULT_TARGET,
     LONGEST,
@@ -107,7 +107,7 @@ def _list_air(tier: Tier, *, is_alone: bool) -> Iterator[Candidate]:
     if not tier.cells:
         return
     up, down = find_today(tier)
-    for air in (Air.ACCESS_POINT, Air.NODES):
+    for air in list_airs(tier.cells):
         yield Candidate(air.label, Feature.WIFI, up, down, air=air)
         if not is_alone:
             router = Router("cake", SHARES[0])
