@@ -194,3 +194,136 @@ def test_a_cell_without_people_and_other_people_are_refused(tmp_path: Path) -> N
         read_request([path])
     with pytest.raises(InputError, match=r"--traffic: the people are those of .*home\.toml"):
         read_request([write(tmp_path, UPLOAD)], traffic="call")
+
+
+MODERN = """
+duration = "20 s"
+warmup = "4 s"
+
+[link.wifi.dot11ax.station]
+laptop = {}
+phone = {}
+television = {}
+printer = { standard = "dot11n", mcs = 0, streams = 1, width = 20 }
+
+[link.wifi.dot11ax.access_point]
+ahead = 20
+airtime_quantum = "200 us"
+queue = { drop_tail = { limit = "300 packets" } }
+
+[link.cable.docsis]
+preset = "docsis31"
+upstream.rate = "50 Mbit/s"
+downstream.rate = "1 Gbit/s"
+
+[host]
+laptop.via = ["wifi.laptop", "cable"]
+phone.via = ["wifi.phone", "cable"]
+television.via = ["wifi.television", "cable"]
+printer.via = ["wifi.printer"]
+
+[flow.call]
+host = "phone"
+application = "voice"
+rtt = "30 ms"
+"""
+
+FILM = '[flow.film]\nhost = "television"\napplication = "streaming"\nrtt = "15 ms"\n'
+
+
+def write_modern(folder: Path, flows: str, without: str = "airtime_quantum") -> Path:
+    """Write a home with a cell of 802.11ax, without the lines of a key."""
+    path = folder / "modern.toml"
+    kept = [line for line in MODERN.splitlines() if not line.startswith(without)]
+    path.write_text("\n".join(kept) + "\n" + flows)
+    return path
+
+
+def test_a_queue_for_each_station_is_tried_where_the_cell_can_have_it(tmp_path: Path) -> None:
+    """The radio takes nothing ahead then, and the queue is the usual one of Linux."""
+    request = read_request([write_modern(tmp_path, DOWNLOAD)])
+    (tier,) = request.tiers
+    scenario = request.write_scenario(tier, find(request, "access point by station"))
+    assert scenario["link"]["wifi"]["dot11ax"]["access_point"] == {"queues": "by_station"}
+    flow = request.write_scenario(tier, find(request, "access point fq_codel"))
+    point = flow["link"]["wifi"]["dot11ax"]["access_point"]
+    assert point == {"ahead": 20, "queue": "fq_codel"}
+    assert find(request, "access point by station, cake 95 %").router
+    old = read_request([write(tmp_path, DOWNLOAD)])
+    assert not any("by station" in own.label for own in old.list_candidates(old.tiers[0]))
+
+
+def test_a_cell_with_queues_for_each_station_keeps_them_with_another_law(tmp_path: Path) -> None:
+    path = write_modern(tmp_path, DOWNLOAD, "ahead")
+    path.write_text(path.read_text().replace("airtime_quantum", 'queues = "by_station"\n#'))
+    request = read_request([path])
+    (tier,) = request.tiers
+    assert not any("by station" in own.label for own in request.list_candidates(tier))
+    scenario = request.write_scenario(tier, find(request, "access point fq_codel"))
+    point = scenario["link"]["wifi"]["dot11ax"]["access_point"]
+    assert (point["queues"], point["queue"]) == ("by_station", "fq_codel")
+
+
+def test_a_queue_for_each_station_is_advised_and_what_has_no_value_is_left_out(
+    tmp_path: Path,
+) -> None:
+    path = write_modern(tmp_path, DOWNLOAD + PRINT + FILM)
+    times = {"duration": "20 s", "warmup": "4 s"}
+    found = recommend(path, seeds=1, may_set="router", set=times)
+    assert not found.failures
+    assert found.own_choices
+    choices = found.own_choices
+    assert "film.startup_delay.p50" in choices.decision.dropped
+    assert name(choices, choices.advised) == "access point by station"
+    first, *others = answer_owner(choices).sentences
+    assert first.startswith("Give each station a queue of its own and the same time on the air")
+    assert any("film startup delay" in one and "nothing is asked" in one for one in others)
+    asked = found.judge_again(expect="film.startup_delay.p50 <= 2 s")
+    assert not asked.decisions[0].dropped
+
+
+def test_settings_of_the_wifi_and_of_who_stays_at_home_are_left_out_over_ethernet(
+    tmp_path: Path,
+) -> None:
+    """Without a cell there is nothing that they could be set of."""
+    given = {
+        **{"link.wifi.dot11ax.rts_threshold": "500 B", "link.wifi.dot11ax.station.phone.mcs": 3},
+        **{"flow.print.start": "2 s", "flow.put.start": "1 s", "flow.call.rtt": "40 ms"},
+    }
+    path = write_modern(tmp_path, UPLOAD + PRINT)
+    request = read_request([path], overrides=[(key, str(own)) for key, own in given.items()])
+    (tier,) = request.tiers
+
+    def list_paths(label: str) -> list[str]:
+        overrides = request.list_overrides(tier, find(request, label))
+        request.read_text(tier, find(request, label)).load(overrides)
+        return [key for key, _ in overrides]
+
+    assert list_paths("as it is") == list(given)
+    assert list_paths("over Ethernet") == ["flow.put.start", "flow.call.rtt"]
+    assert list_paths("nobody uploads") == [key for key in given if "put" not in key]
+
+
+def test_points_that_run_for_another_time_than_the_scenario_are_told(tmp_path: Path) -> None:
+    path = write_modern(tmp_path, DOWNLOAD)
+    (note,) = read_request([path]).notes
+    assert "each point runs 70 s, with a warmup of 10 s" in note
+    assert "--set duration='20 s' --set warmup='4 s' runs it as the scenario does" in note
+    assert not read_request([path], overrides=list(SHORT.items())).notes
+    assert not read_request([write(tmp_path, DOWNLOAD)]).notes
+
+
+def test_where_nothing_helps_anybody_nothing_is_advised(tmp_path: Path) -> None:
+    """The path loses packets, which no setting of the Wi-Fi or of the line can mend."""
+    path = write(tmp_path, "")
+    call = '[flow.call]\nhost = "phone"\napplication = "voice"\n'
+    path.write_text(path.read_text().replace(call, f'{call}path.loss = "20 %"\n', 1))
+    found = recommend(path, seeds=2, may_set="router", set=SHORT)
+    choices = found.own_choices
+    assert choices
+    assert choices.verdict is Verdict.NOTHING_HELPS
+    assert choices.advised == choices.today
+    first = answer_owner(choices).sentences[0]
+    assert first.startswith("Nothing that was tried helps anybody for sure: as the line is, ")
+    told = " ".join(flatten(write_owner_text(choices).myself))
+    assert "Nothing that you can set helps anybody for sure" in told

@@ -353,3 +353,9 @@ def test_names_are_completed_in_a_list_too() -> None:
     assert complete("--senders", "cubic,bb") == ["cubic,bbr", "cubic,bbr3"]
     assert complete("--traffic", "vid")[:1] == ["video"]
     assert complete("--traffic", "call,up") == ["call,upload"]
+
+
+def test_a_scenario_by_name_is_refused_with_the_command_that_makes_a_file_of_it() -> None:
+    refused = call("home-today")
+    assert refused.exit_code == 2
+    assert "`headend scenarios copy home-today` makes a file" in refused.stderr

@@ -393,7 +393,8 @@ def _check_source(source: str) -> None:
         return
     if source in list_scenarios():
         raise InputError(
-            f"{source}: a scenario is not a file of tiers; --traffic {source} takes its people"
+            f"{source}: a scenario is not a file of tiers; --traffic {source} takes its people, and"
+            f" `headend scenarios copy {source}` makes a file of which the line is yours"
         )
     try:
         parse_quantity(source, "rate")

@@ -54,7 +54,8 @@ def list_vocabularies(
     found, refused = [], []
     for candidate in candidates:
         try:
-            loaded = request.read_text(tier, candidate).load(request.overrides)
+            overrides = request.list_overrides(tier, candidate)
+            loaded = request.read_text(tier, candidate).load(overrides)
         except InputError as error:
             refused.append(error)
         else:

@@ -65,6 +65,9 @@ class Decision(Evaluation):
         How many points failed.
     failure
         Why the first of them failed; empty where none did.
+    dropped
+        The terms of people's own conditions that have no value on somebody's line as it is: nothing
+        is asked of them.
     preferred
         What is chosen for another reason than the objective; of a line of one's own, by who can do
         it.
@@ -79,6 +82,7 @@ class Decision(Evaluation):
     alone: Mapping[Sender, Decision] = field(default_factory=dict)
     failed: int = 0
     failure: str = ""
+    dropped: tuple[str, ...] = ()
     preferred: int | None = None
 
     def find(self, setting: int) -> Candidate:
@@ -423,6 +427,9 @@ def decide(
         for own, part in rows.items()
         if len(rows) > 1
     }
+    dropped = _list_unvalued(tier, candidates, worst.terms, criteria, demands)
+    kept = tuple(own for own in criteria.constraints if own.term.text not in dropped)
+    criteria = replace(criteria, constraints=kept)
     errors = [] if table.is_empty() else table["error"].drop_nulls().to_list()
     # A setting has a result if it has one with each sender.
     whole = set.intersection(*map(list_done, rows.values())) if rows else list_done(table)
@@ -437,4 +444,26 @@ def decide(
         alone=alone,
         failed=len(errors),
         failure=errors[0] if errors else "",
+        dropped=dropped,
     )
+
+
+def _list_unvalued(
+    tier: Tier,
+    candidates: Sequence[Candidate],
+    terms: Mapping[str, MeasureValues],
+    criteria: Criteria,
+    demands: Criteria,
+) -> tuple[str, ...]:
+    """List the terms of people's own conditions without a value on somebody's line as it is.
+
+    What no run of that line measures tells nothing of what helps it: the time until a film began
+    before what is measured. What was asked for by name stays, and so do all where none would.
+    """
+    numbers = (at for at, own in enumerate(candidates, 1) if own.feature is Feature.TODAY)
+    today, own = next(numbers, None), {one.term.text for one in demands.constraints}
+    asked = [one.term.text for one in criteria.constraints]
+    if not tier.is_own or today is None:
+        return ()
+    valued = [text for text in asked if today in terms[text].estimates]
+    return tuple(text for text in asked if text not in valued and text in own) if valued else ()

@@ -261,9 +261,10 @@ def prepare_tier(request: Request, tier: Tier, allowance: Allowance | None = Non
     senders = request.list_cases(tier)
     cases = [(candidate, sender) for candidate in candidates for sender in senders]
     texts = [request.read_text(tier, *case) for case in cases]
+    overrides = [request.list_overrides(tier, candidate) for candidate, _ in cases]
     loaded = [
-        _attempt(lambda own: Vocabulary.from_scenario(own.load(request.overrides).scenario), text)
-        for text in texts
+        _attempt(lambda own, given: Vocabulary.from_scenario(own.load(given).scenario), text, given)
+        for text, given in zip(texts, overrides, strict=True)
     ]
     _refuse_all(loaded)
     # What can be asked does not depend on how many connections an upload has.
@@ -274,7 +275,9 @@ def prepare_tier(request: Request, tier: Tier, allowance: Allowance | None = Non
     wish = read_tier_wish(request, tier, asked or others)
     points: list[tuple[Mapping[str, Any], Job | Failure]] = []
     made: list[Kept] = []
-    for at, ((candidate, sender), text, own) in enumerate(zip(cases, texts, loaded, strict=True)):
+    for at, ((candidate, sender), text, given, own) in enumerate(
+        zip(cases, texts, overrides, loaded, strict=True)
+    ):
         number = at // len(senders) + 1
         place = {"tier": tier.name, "setting": number, "choice": candidate.label}
         place |= {"sender": str(sender)} if sender else {}
@@ -282,9 +285,7 @@ def prepare_tier(request: Request, tier: Tier, allowance: Allowance | None = Non
             item: Job | Failure = (
                 own
                 if isinstance(own, Failure)
-                else _attempt(
-                    prepare, text, request.overrides, seed, keep(wish, own, made), allowance
-                )
+                else _attempt(prepare, text, given, seed, keep(wish, own, made), allowance)
             )
             points.append(({**place, "feature": str(candidate.feature), "seed": seed}, item))
     _refuse_all([item for _, item in points])

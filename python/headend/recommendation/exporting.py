@@ -35,7 +35,7 @@ def write_scenario_file(request: Request, decision: Decision) -> str:
     if decided:
         _, sender = decided
     text = request.read_text(decision.tier, candidate, sender)
-    content = apply_overrides(text, request.overrides)
+    content = apply_overrides(text, request.list_overrides(decision.tier, candidate))
     found = (
         "Recommended: every condition holds."
         if decision.recommended

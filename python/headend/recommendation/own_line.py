@@ -97,7 +97,12 @@ def read_own_line(path: Path, allowed: tuple[Path, ...] = ()) -> TiersFile:
         )
     options = {} if has_people else _find_round_trip(flows)
     return TiersFile(
-        path, (tier,), options=options, people=people if has_people else {}, files=files
+        path,
+        (tier,),
+        options=options,
+        people=people if has_people else {},
+        files=files,
+        times={key: str(content[key]) for key in ("duration", "warmup") if key in content},
     )
 
 

@@ -35,8 +35,10 @@ class Verdict(StrEnum):
     FASTER = "faster tier"
     #: Only the same line without the Wi-Fi before it makes everybody well.
     ETHERNET = "Ethernet"
-    #: Nothing makes everybody well for sure.
+    #: Nothing makes everybody well for sure, and something helps somebody.
     NOTHING_HOLDS = "nothing holds"
+    #: Nothing helps anybody for sure.
+    NOTHING_HELPS = "nothing helps"
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ class OwnChoices:
         ]
         kinds: dict[Feature, int] = {}
         for setting in found:
-            if self.decision.standings[setting] is Feasibility.HOLDS:
+            if self.has(setting) and self.relieves(setting):
                 kinds.setdefault(self.decision.find(setting).feature, setting)
         return list(kinds.values())
 
@@ -146,15 +148,15 @@ class OwnChoices:
     def helps_line(self) -> bool:
         """Whether something that is set on the line alone helps those who are not well today."""
         of_line = (*OF_PROVIDER, Feature.ROUTER, Feature.FASTER)
-        return any(map(self._relieves, self._list_settings(of_line)))
+        return any(map(self.relieves, self._list_settings(of_line)))
 
     @functools.cached_property
     def helps_air(self) -> bool:
         """Whether something that is done to the Wi-Fi alone helps, or to be without it."""
         of_air = self._list_settings((Feature.WIFI, Feature.ETHERNET))
-        return any(self._relieves(own) for own in of_air if not self.decision.find(own).router)
+        return any(self.relieves(own) for own in of_air if not self.decision.find(own).router)
 
-    def _relieves(self, setting: int) -> bool:
+    def relieves(self, setting: int) -> bool:
         """Say whether something of which a condition is missed today is clearly better."""
         missed = {one.term.text for one in self.decision.list_missed(self.today)}
         better, _ = self.decision.list_changes(setting, self.today)
@@ -181,15 +183,18 @@ class OwnChoices:
         """What an owner is told first."""
         if self.has(self.today):
             return Verdict.NOTHING_NEEDED
-        if self.has(self.mine.setting):
-            return Verdict.MYSELF
-        if self.has(self.asked.setting):
-            return Verdict.PROVIDER
-        if any(map(self.has, self.faster)):
-            return Verdict.FASTER
-        if self.has(self.ethernet):
-            return Verdict.ETHERNET
-        return Verdict.NOTHING_HOLDS
+        found = {
+            Verdict.MYSELF: self.mine.setting,
+            Verdict.PROVIDER: self.asked.setting,
+            Verdict.FASTER: next(filter(self.has, self.faster), None),
+            Verdict.ETHERNET: self.ethernet,
+        }
+        for verdict, setting in found.items():
+            if setting and self.has(setting) and self.relieves(setting):
+                return verdict
+        nearest = self.decision.choose(self.decision.chosen.among).setting
+        helps = nearest is not None and self.relieves(nearest)
+        return Verdict.NOTHING_HOLDS if helps else Verdict.NOTHING_HELPS
 
     @property
     def advised(self) -> int | None:
@@ -201,6 +206,7 @@ class OwnChoices:
             Verdict.FASTER: next(filter(self.has, self.faster), None),
             Verdict.ETHERNET: self.ethernet,
             Verdict.NOTHING_HOLDS: self.decision.chosen.setting,
+            Verdict.NOTHING_HELPS: self.today,
         }[self.verdict]
 
     @property

@@ -142,7 +142,7 @@ def answer_owner(choices: OwnChoices) -> Answer:
     verdict = _describe_verdict(choices)
     if _is_supposed(tier):
         verdict += " This rests on a supposed buffer: no delay was measured during an upload."
-    sentences = [verdict, _describe_difference(choices)]
+    sentences = [verdict, _describe_difference(choices), _describe_dropped(choices)]
     table = tabulate_choices(choices, choices.list_brief())
     question = f"What would help the line {tier.name}?"
     return Answer(question, tuple(filter(None, sentences)), table, TRADE_OFF)
@@ -183,6 +183,9 @@ def _describe_verdict(choices: OwnChoices) -> str:
         return (
             f"Nothing that was tried serves everybody well, not even {twice}a line without uploads."
         )
+    if verdict is Verdict.NOTHING_HELPS:
+        lacks = describe_lacks(decision, choices.today)
+        return f"Nothing that was tried helps anybody for sure: as the line is, {lacks}."
     return (
         f"Nothing that was tried serves everybody well for sure; {_label(choices, advised)} comes"
         f" nearest: {describe_lacks(decision, advised)}."
@@ -192,12 +195,23 @@ def _describe_verdict(choices: OwnChoices) -> str:
 def _describe_difference(choices: OwnChoices) -> str:
     """Say what becomes better than today with what is advised, and what an upload loses."""
     advised = choices.advised
-    if advised is not None and advised == choices.today:
+    if choices.verdict is Verdict.NOTHING_NEEDED:
         return _count_other(choices)
     if advised is None:
         return ""
     changes = describe_grades(choices.decision, advised, choices.today)
     return f"With {_label(choices, advised)}, {changes}." if changes else ""
+
+
+def _describe_dropped(choices: OwnChoices) -> str:
+    """Say of what nothing is asked, since it has no value on the line as it is."""
+    names = [f"the {name_term(own)}" for own in choices.decision.dropped]
+    if not names:
+        return ""
+    verb = "has" if len(names) == 1 else "have"
+    return (
+        f"{capitalise(join_names(names))} {verb} no value as the line is: nothing is asked of that."
+    )
 
 
 def _count_other(choices: OwnChoices) -> str:
@@ -268,6 +282,8 @@ def _describe_myself(choices: OwnChoices) -> Iterable[Told]:
         if better:
             yield f"A router with {_label(choices, setting)} would still change this:"
             yield _list_gain(choices, setting)
+    elif setting and not choices.relieves(setting):
+        yield f"Nothing that you can set helps anybody for sure; {_near(choices, setting)}."
     elif setting and choices.has(setting):
         router = decision.find(setting).router
         yield f"{advise(tier, decision.find(setting))}. Against today:"
@@ -294,6 +310,12 @@ def _describe_myself(choices: OwnChoices) -> Iterable[Told]:
     elif choices.has(quiet, Feasibility.FAILS):
         missed = describe_lacks(decision, quiet)
         yield f"To upload at another time is not enough: while nobody uploads, {missed}."
+
+
+def _near(choices: OwnChoices, setting: int) -> str:
+    """Say what comes nearest, and who is not served well then; or that nobody is better off."""
+    missed = describe_lacks(choices.decision, setting) or "nobody is clearly better off"
+    return f"{_label(choices, setting)} comes nearest: {missed}"
 
 
 def _describe_air(choices: OwnChoices) -> Iterable[Told]:
@@ -354,7 +376,9 @@ def _describe_provider(choices: OwnChoices) -> Iterable[Told]:
         yield f"{advise(tier, decision.find(offer))}. Against today:"
         yield _list_gain(choices, offer)
     setting = choices.asked.setting
-    if not choices.offers and setting:
+    if not choices.offers and setting and not choices.relieves(setting):
+        yield f"Nothing of the provider's helps anybody for sure; {_near(choices, setting)}."
+    elif not choices.offers and setting:
         missed = describe_lacks(decision, setting)
         yield (
             f"No setting of the provider's serves everybody well; {_label(choices, setting)} comes"

@@ -126,6 +126,27 @@ class Request:
         access = FileAccess(typed=typed, allowed=self.allowed, codes=self.codes)
         return read_scenario(scenario, access)
 
+    def list_overrides(self, tier: Tier, candidate: Candidate) -> Overrides:
+        """List what all points share besides, without what this setting's scenario has not.
+
+        Over Ethernet there is no cell, and who stays at home is left out; while nobody uploads, the
+        uploads are.
+        """
+        gone = []
+        if candidate.air is Air.ETHERNET:
+            hosts = self.people.others.get("host", {})
+            there = write_hosts(hosts, tier.cells, candidate.air)
+            gone += [f"link.{name}" for name in tier.cells]
+            gone += [f"flow.{name}" for name in self.people.local]
+            gone += [f"host.{name}" if name not in there else f"host.{name}.via" for name in hosts]
+        if not candidate.has_uploads:
+            gone += [f"flow.{name}" for name in list_uploads(self.people)]
+        return [
+            (path, value)
+            for path, value in self.overrides
+            if not any(path == own or path.startswith(f"{own}.") for own in gone)
+        ]
+
     def write_scenario(
         self, tier: Tier, candidate: Candidate, sender: Sender | None = None
     ) -> dict[str, Any]:

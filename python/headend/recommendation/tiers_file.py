@@ -63,6 +63,8 @@ class TiersFile:
     notes: tuple[str, ...] = ()
     #: Traces of the lines.
     files: tuple[Path, ...] = ()
+    #: The duration and warmup of the scenario of one's own line, as far as they are written.
+    times: Mapping[str, str] = field(default_factory=dict)
 
     def refuse(self, error: InputError) -> InputError:
         """Give an error about a value of the file with the file and the line."""
