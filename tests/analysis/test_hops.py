@@ -361,6 +361,98 @@ def test_a_queue_for_each_station_is_not_proposed_where_each_has_one_or_none_can
         assert Action.STATION_QUEUES not in {own.action for own in remedies}
 
 
+def list_remedies(record: Record) -> dict[Action, tuple[str, str]]:
+    """List what a run's facts propose: paths and values by their actions."""
+    found = (own for fact in diagnose(record).facts for own in fact.remedies)
+    return {own.action: (own.path, own.value) for own in found}
+
+
+@pytest.mark.parametrize(
+    ("kind", "printer", "key", "best"),
+    [
+        ("dot11ax", {"standard": "dot11n", "mcs": 0, "streams": 1, "width": 20}, "mcs", "7"),
+        ("dot11ac", {"mcs": 1, "width": 20, "streams": 1}, "mcs", "8"),
+        ("dot11n", {"mcs": 0}, "mcs", "7"),
+        ("dot11g", {"rate": "6 Mbit/s"}, "rate", "54 Mbit/s"),
+        ("dot11g", {"standard": "dot11b", "rate": "1 Mbit/s"}, "rate", "11 Mbit/s"),
+    ],
+)
+def test_a_slow_station_is_advised_the_best_rate_of_its_own_standard(
+    kind: str, printer: dict[str, Any], key: str, best: str
+) -> None:
+    home = make_modern(
+        {"call": CALL, "print": {**PRINT, "direction": "up"}}, {**TWO, "printer": printer}, kind
+    )
+    found = list_remedies(headend.run(home))
+    assert found[Action.FASTER_STATION] == (f"link.wifi.{kind}.station.printer.{key}", best)
+    home["link"]["wifi"][kind]["station"]["printer"][key] = int(best) if key == "mcs" else best
+    assert Action.FASTER_STATION not in list_remedies(headend.run(home))
+
+
+def test_a_slow_station_that_has_its_best_rate_is_not_told_to_come_nearer() -> None:
+    printer = {"standard": "dot11b"}
+    home = make_modern(
+        {"call": CALL, "print": {**PRINT, "direction": "up"}}, {**TWO, "printer": printer}, "dot11g"
+    )
+    result = headend.run(home)
+    assert Action.CABLE_STATION in list_remedies(result)
+    told = judge(result).paragraph
+    assert "Printer has the best rate that it can have: on a cable" in told
+    assert "nearer" not in told
+
+
+def make_hidden(rate: str, rts: str | None = None) -> dict[str, Any]:
+    """Make a home in which two stations that send do not hear each other."""
+    sends = {"application": {"cbr": {"rate": rate, "size": "1500 B"}}, "rtt": "20 ms"}
+    flows = {
+        "call": CALL,
+        **{
+            f"put-{name}": {**sends, "host": name, "direction": "up"}
+            for name in ("attic", "cellar")
+        },
+    }
+    stations = {"attic": {"hidden_from": ["cellar"]}, "cellar": {}, "phone": {}}
+    cell = {"rts_threshold": rts} if rts else {}
+    return make_modern(flows, stations, "dot11n", ampdu_mpdus=32, **cell)
+
+
+def test_stations_that_do_not_hear_each_other_are_told_and_announced_frames_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("headend.running.advice.LEAST_SECONDS", 600.0)
+    plan = plan_run(make_hidden("20 Mbit/s"), [])
+    result = plan.carry_out()
+    first = answer_run(result).sentences[0]
+    assert "It is the Wi-Fi, not the modem: attic and cellar do not hear each other" in first
+    collided = next(row for row in result.rows("channels") if row["link"] == "wifi")
+    assert f"({round(100 * collided['collision_ratio'])} % of the time)" in first
+    assert [hop.link for hop in find_hops(result).guilty] == ["wifi"]
+    setting = ("link.wifi.dot11n.rts_threshold", "500 B")
+    assert (setting,) in list_candidates(result)
+    trials = try_advice(plan, result, threading.Event())
+    best = choose_trial(trials)
+    assert best
+    assert best.settings == ("link.wifi.dot11n.rts_threshold='500 B'",)
+    result.manifest["advice"] = [trial.to_dict() for trial in trials]
+    told = answer_run(result).sentences[1]
+    assert told.startswith("Frames that are announced with RTS and CTS collide less: all hear ")
+
+
+def test_hidden_stations_are_no_cause_where_frames_are_announced_or_hardly_any_meet() -> None:
+    for home in (make_hidden("20 Mbit/s", "500 B"), make_hidden("100 kbit/s")):
+        result = headend.run(home)
+        assert Action.ANNOUNCE_FRAMES not in list_remedies(result)
+        assert "do not hear each other" not in " ".join(answer_run(result).sentences)
+
+
+def test_a_medium_that_gives_up_is_that_of_the_wifi() -> None:
+    stations = {"laptop": {}, "phone": {"frame_errors": "0.95"}}
+    result = headend.run(make_modern({"call": CALL}, stations))
+    assert does_suffer(result)
+    first = answer_run(result).sentences[0]
+    assert "It is the Wi-Fi, not the modem: the medium gave up after too many tries" in first
+
+
 @pytest.mark.parametrize("kind", ["dot11b", "dot11n", "dot11ax"])
 def test_a_cell_of_any_kind_is_judged_as_one(kind: str) -> None:
     """What is said of a run does not hang on the name of the cell's generation."""
@@ -370,11 +462,10 @@ def test_a_cell_of_any_kind_is_judged_as_one(kind: str) -> None:
     assert answer_run(renamed).sentences[0] == answer_run(result).sentences[0]
     assert find_hops(renamed) == find_hops(result)
     settings = [setting for own in list_candidates(renamed) for setting in own]
-    own = {} if kind == "dot11b" else {f"link.wifi.{kind}.access_point.queues"}
+    # What only some kinds have is proposed of these.
+    own = {"station.printer.rate"} if kind == "dot11b" else {"access_point.queues"}
     assert {path for path, _ in settings} == {
-        f"link.wifi.{kind}.access_point.queue",
-        f"link.wifi.{kind}.station.printer.rate",
-        *own,
+        f"link.wifi.{kind}.{key}" for key in {"access_point.queue", *own}
     }
     assert find_key(manifest["scenario"]["link"], "wifi.phone.up") == (
         f"link.wifi.{kind}.station.phone.queue"

@@ -21,6 +21,7 @@ from headend.analysis.contention import find_waits_for_grants
 from headend.analysis.facts import Action, Diagnosis, Fact, Remedy
 from headend.analysis.flow_groups import FlowGroup, gather_groups
 from headend.analysis.grading import PICTURE
+from headend.analysis.hidden import THRESHOLD, find_hidden_pairs
 from headend.analysis.hops import find_hops
 from headend.analysis.lateness import find_emulation, is_open_loop, is_trustworthy
 from headend.analysis.modem_tlvs import find_tlvs, list_tlv_settings
@@ -39,7 +40,7 @@ from headend.analysis.queues import (
     weigh_queues,
 )
 from headend.analysis.routers import find_router
-from headend.analysis.routes import list_queues
+from headend.analysis.routes import list_links, list_queues
 from headend.analysis.sanctions import (
     find_kept_out,
     find_low_latency,
@@ -352,8 +353,8 @@ def _describe_shortage(record: Record, queue: QueueState, channel: ChannelState)
 def _relieve_cell(record: Record, queue: QueueState, channel: ChannelState) -> Iterator[Remedy]:
     """Find what else takes the air that a queue of a cell waits for, and what may give it back.
 
-    That is a slow station, which may come as near as the fastest one is. And it is another node's
-    standing queue: what its senders have in flight comes back to this one.
+    That is a slow station, which may come nearer until its rate is its best. And it is another
+    node's standing queue: what its senders have in flight comes back to this one.
     """
     if slow := channel.slow_station:
         yield _bring_nearer(record, channel.link, slow)
@@ -375,16 +376,14 @@ def _relieve_cell(record: Record, queue: QueueState, channel: ChannelState) -> I
 
 
 def _bring_nearer(record: Record, link: str, slow: AirShare) -> Remedy:
-    """Give a slow station the rate of the fastest one, where the scenario writes both."""
+    """Give a slow station the best rate that it can have; a cable where it has that already."""
     cell = find_cell(record.manifest["scenario"].get("link", {}).get(link))
-    if cell is None or not isinstance(cell.stations.get(slow.station, {}).get("rate"), str):
-        return Remedy(Action.FASTER_STATION, slow.station)
-    # A station without a rate has that of the cell.
-    rates = [table.get("rate") for table in (cell.table, *cell.stations.values())]
-    written = [own for own in rates if isinstance(own, str)]
-    fastest = max(written, key=lambda own: parse_quantity(own, "rate").value)
-    path = f"link.{link}.{cell.kind}.station.{slow.station}.rate"
-    return Remedy(Action.FASTER_STATION, slow.station, path, fastest)
+    best = cell.find_best(slow.station) if cell and slow.station in cell.stations else None
+    if cell is None or best is None:
+        return Remedy(Action.CABLE_STATION, slow.station)
+    key, value = best
+    path = f"link.{link}.{cell.kind}.station.{slow.station}.{key}"
+    return Remedy(Action.FASTER_STATION, slow.station, path, value)
 
 
 def _find_throttled(record: Record, queue: QueueState) -> Iterator[Fact]:
@@ -451,9 +450,36 @@ def shorten(record: Record, queue: QueueState) -> Remedy:
 
 def find_main_causes(case: Case) -> Iterable[Fact]:
     """Find why the flows that suffer do so; where none does, describe the line."""
+    if hidden := _find_hidden(case):
+        # What would be told without them may help as well.
+        others = [
+            fact.main if isinstance(fact, facts.SeveralCauses) else fact
+            for fact in _find_other_causes(case)
+        ]
+        rest = [own for fact in others for own in fact.remedies]
+        return [replace(hidden, remedies=(*hidden.remedies, *dict.fromkeys(rest)))]
+    return _find_other_causes(case)
+
+
+def _find_hidden(case: Case) -> facts.HiddenStations | None:
+    """Find that stations do not hear each other, in a cell on the way of who suffers most."""
+    flow = case.worst.flow if case.worst else case.groups[0].worst.flow if case.groups else ""
+    for link in list_links(case.record, flow):
+        if hidden := find_hidden_pairs(case.record, link):
+            remedy = Remedy(Action.ANNOUNCE_FRAMES, link, hidden.path, THRESHOLD)
+            return facts.HiddenStations(hidden, remedies=(remedy,))
+    return None
+
+
+def _find_other_causes(case: Case) -> Iterable[Fact]:
+    """Find why flows suffer where all stations hear each other."""
     record, worst, queue = case.record, case.worst, case.queue
     if worst and (reason := _find_bar(record, worst)):
-        return [facts.Barred(worst.flow, reason)]
+        # Only a cell's medium gives up.
+        given_up = reason == describe().reasons["retry_limit"].barred
+        cells = {state.link for state in gather_cells(record)} if given_up else set()
+        links = (link for link in list_links(record, worst.flow) if link in cells)
+        return [facts.Barred(worst.flow, reason, next(links, ""))]
     if worst and worst.path_loss_ratio > 0.5 * (worst.loss_ratio or math.inf):
         return [facts.LossyPath(worst.flow, worst.path_loss_ratio)]
     if queue is None:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from headend.analysis.causes import CauseGroup
 from headend.analysis.channels import ChannelState
 from headend.analysis.collisions import Meeting
+from headend.analysis.hidden import HiddenPairs
 from headend.analysis.low_latency import Aggregate, AggregateFlow
 from headend.analysis.queue_state import QueueState
 from headend.analysis.queues import FULL
@@ -68,8 +69,12 @@ class Action(StrEnum):
     LARGER_PACKETS = "larger_packets"
     #: Stations share the queue of their access point, and each can have its own.
     STATION_QUEUES = "station_queues"
-    #: A slow station takes much of a cell's air.
+    #: Stations do not hear each other, and their frames collide unless they are announced.
+    ANNOUNCE_FRAMES = "announce_frames"
+    #: A slow station takes much of a cell's air, and could have a better rate.
     FASTER_STATION = "faster_station"
+    #: A slow station takes much of a cell's air, and has its best rate.
+    CABLE_STATION = "cable_station"
     #: A hash puts flows together that each could have a queue.
     SEPARATE_FLOWS = "separate_flows"
     #: A flow waits for its turn, and a scheduler that serves new flows first may spare it that.
@@ -220,10 +225,22 @@ class LossyPath(Fact):
 
 @dataclass(frozen=True)
 class Barred(Fact):
-    """Most packets of a flow did not arrive, and no queue lost them; the reason is the engine's."""
+    """Most packets of a flow did not arrive, and no queue lost them; the reason is the engine's.
+
+    The link is that whose medium gave them up; empty for none.
+    """
 
     flow: str
     reason: str
+    link: str = ""
+    shown_by = ("loss",)
+
+
+@dataclass(frozen=True)
+class HiddenStations(Fact):
+    """Stations of a cell do not hear each other, and their frames collide."""
+
+    hidden: HiddenPairs
     shown_by = ("loss",)
 
 

@@ -22,7 +22,7 @@ from headend.scenario.cells import find_cell
 _Blame = tuple[str, str]
 
 #: Causes that lie beyond all links.
-_BEYOND = (facts.LossyPath, facts.LongPath, facts.Barred)
+_BEYOND = (facts.LossyPath, facts.LongPath)
 
 #: Causes that say nothing of any link.
 _UNKNOWN = (facts.Unexplained, facts.Spells)
@@ -92,6 +92,11 @@ def _list_blamed(causes: Sequence[Fact], queue: QueueState | None) -> Iterator[_
             for limit in cause.limits:
                 if limit.line and limit.kind is Limit.LINE:
                     yield limit.line.link, limit.direction
+        elif isinstance(cause, facts.HiddenStations):
+            yield cause.hidden.link, ""
+        elif isinstance(cause, facts.Barred):
+            if cause.link:
+                yield cause.link, ""
         elif isinstance(cause, facts.Policed):
             yield _split(cause.queue)
         elif isinstance(cause, facts.QueueUse | facts.OtherQueue):

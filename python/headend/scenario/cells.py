@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from headend.text.quantity import parse_quantity
+
 #: What the names of all kinds of cells begin with: ``dot11b``, ``dot11n``, …
 _STEM = "dot11"
 
@@ -18,6 +20,21 @@ _OLDEST = "dot11b"
 #: The value of ``access_point.queues`` with which each station has a queue of its own, and the same
 #: time on the air.
 BY_STATION = "by_station"
+
+
+#: The best rates of the standards that have no MCS (IEEE 802.11-2020 §16 and §17).
+_BEST_RATES = {"dot11b": "11 Mbit/s", "dot11g": "54 Mbit/s"}
+
+#: The largest MCS, width in MHz and number of streams of the others (§19.5, §21.5; 802.11ax §27.5).
+_LARGEST = {"dot11n": (7, 40, 4), "dot11ac": (9, 160, 8), "dot11ax": (11, 160, 8)}
+_NEWEST = "dot11ax"
+
+#: Widths above 20 MHz and streams with which 802.11ac has no MCS 9 (§21.5).
+_PARTIAL = ((80, 6), (160, 3))
+
+
+def _read_rate(text: Any) -> float:
+    return parse_quantity(str(text), "rate").value
 
 
 class Cell(NamedTuple):
@@ -43,6 +60,47 @@ class Cell(NamedTuple):
         """Whether stations share the queue of the access point, and each could have its own."""
         is_able = self.kind != _OLDEST and self.access_point.get("queues") != BY_STATION
         return is_able and (len(self.stations) > 1 or any("count" in own for own in self._tables))
+
+    @property
+    def hidden_pairs(self) -> tuple[tuple[str, str], ...]:
+        """The stations that do not hear each other, each pair once."""
+        found: dict[tuple[str, str], None] = {}
+        for name, own in self.stations.items():
+            hidden = own.get("hidden_from", ()) if isinstance(own, Mapping) else ()
+            for other in hidden:
+                found[min(name, other), max(name, other)] = None
+        return tuple(found)
+
+    def find_best(self, station: str) -> tuple[str, str] | None:
+        """Give the key and the value of a station's best rate, where it has a lower one.
+
+        Examples
+        --------
+        >>> table = {"station": {"printer": {"standard": "dot11n", "mcs": 0}, "pc": {}}}
+        >>> Cell("dot11ax", table).find_best("printer"), Cell("dot11ax", table).find_best("pc")
+        (('mcs', '7'), None)
+        """
+        own = self.stations.get(station, {})
+        standard = own.get("standard", self.kind)
+        if standard in _BEST_RATES:
+            best = _BEST_RATES[standard]
+            # An older station does not have the rate of the cell.
+            rate = own.get("rate") or (self.table.get("rate") if standard == self.kind else None)
+            is_lower = rate is not None and _read_rate(rate) < _read_rate(best)
+            return ("rate", best) if is_lower else None
+        mcs, most = own.get("mcs", self.table.get("mcs")), self._find_best_mcs(standard, own)
+        return ("mcs", str(most)) if isinstance(mcs, int) and mcs < most else None
+
+    def _find_best_mcs(self, standard: str, own: Mapping[str, Any]) -> int:
+        """Give the largest MCS that a station can have with its width and streams.
+
+        Of 802.11ac, the largest does not fill whole symbols in some (IEEE 802.11-2020 §21.5).
+        """
+        most, widest, most_streams = _LARGEST.get(standard, _LARGEST[_NEWEST])
+        width = own.get("width") or min(self.table.get("width", widest), widest)
+        streams = own.get("streams") or min(self.table.get("streams", 2), most_streams)
+        is_partial = (width, streams) in _PARTIAL or (width == 20 and streams not in (3, 6))
+        return most - 1 if standard == "dot11ac" and is_partial else most
 
     @property
     def _tables(self) -> list[Mapping[str, Any]]:

@@ -45,6 +45,7 @@ WORDS: dict[type, Words] = {
     facts.PathLoss: Words(line.full_path_loss),
     facts.LossyPath: Words(None, line.brief_lossy_path),
     facts.Barred: Words(None, line.brief_barred),
+    facts.HiddenStations: Words(line.full_hidden, line.brief_hidden),
     facts.LongPath: Words(line.full_long_path, line.brief_long_path),
     facts.FullChannel: Words(line.full_channel),
     facts.QueueUse: Words(queue.full_use),
@@ -123,6 +124,8 @@ ADVICE: dict[Action, Callable[[Any], str]] = {
     Action.LARGER_PACKETS: line.advise_on_air,
     Action.STATION_QUEUES: line.advise_on_turns,
     Action.FASTER_STATION: line.advise_on_station,
+    Action.CABLE_STATION: line.advise_on_cable,
+    Action.ANNOUNCE_FRAMES: line.advise_on_hidden,
     Action.FLOW_QUEUES: lambda remedy: (
         "A queue for each flow (fq_codel) may protect those who send little"
         f"{proposals.end_untried(remedy)}."

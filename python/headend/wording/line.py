@@ -10,7 +10,7 @@ from headend.analysis.causes import CauseGroup, DelaySource
 from headend.analysis.channels import ChannelState
 from headend.analysis.collisions import MOST_FLOWS, Cost
 from headend.analysis.facts import Action, Remedy
-from headend.analysis.queues import LONG_WAIT
+from headend.analysis.queues import LONG_WAIT, LOSSY_SHARE
 from headend.scenario.cells import BY_STATION
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
@@ -198,6 +198,14 @@ def advise_on_station(remedy: Remedy) -> str:
     )
 
 
+def advise_on_cable(remedy: Remedy) -> str:
+    """Say what gives the air back that a slow station takes, which has its best rate."""
+    return (
+        f"{capitalise(remedy.subject)} has the best rate that it can have: on a cable, or replaced"
+        " by a newer one, it takes less air."
+    )
+
+
 def _advise_plainly(remedy: Remedy) -> str:
     """Say what makes room in a cell, without what shortens the wait."""
     return advise_on_air(Remedy(remedy.action))
@@ -209,7 +217,40 @@ _WRITERS: Mapping[Action, Callable[[Remedy], str]] = {
     Action.LARGER_PACKETS: _advise_plainly,
     Action.STATION_QUEUES: tell_turns,
     Action.FASTER_STATION: advise_on_station,
+    Action.CABLE_STATION: advise_on_cable,
 }
+
+
+def brief_hidden(fact: facts.HiddenStations) -> str:
+    """Say which stations do not hear each other, and what their frames cost."""
+    hidden = fact.hidden
+    first, *others = (_name_pair(*pair) for pair in hidden.pairs)
+    rest = f" and {count(len(others), 'more pair')}" if others else ""
+    text = (
+        f"{first} do not hear each other{rest}, and their frames collide at the access point"
+        f" ({_part(hidden.collision_ratio)} of the time)"
+    )
+    if hidden.given_up_ratio <= LOSSY_SHARE:
+        return text
+    return f"{text}; up to {_part(hidden.given_up_ratio)} of a station's packets are given up"
+
+
+def _name_pair(one: str, other: str) -> str:
+    return f"those of {one}" if one == other else f"{one} and {other}"
+
+
+def full_hidden(fact: facts.HiddenStations) -> list[str]:
+    """Say what hidden stations do, and what keeps them apart."""
+    announced = [own for own in fact.remedies if own.action is Action.ANNOUNCE_FRAMES]
+    return [f"{capitalise(brief_hidden(fact))}.", *map(advise_on_hidden, announced)]
+
+
+def advise_on_hidden(remedy: Remedy) -> str:
+    """Say what keeps stations apart that do not hear each other."""
+    return (
+        "Frames that are announced with RTS and CTS collide less: all hear the access point's"
+        f" CTS{end_untried(remedy)}."
+    )
 
 
 def advise_on_channel(remedy: Remedy) -> str:

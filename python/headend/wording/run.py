@@ -34,7 +34,7 @@ LONGEST_SENTENCE = 160
 #: Proposals that say more than what to set.
 EXPLAINED = (
     *(Action.LOWER_RATE, Action.THIN_ACKS),
-    *(Action.FASTER_STATION, Action.STATION_QUEUES),
+    *(Action.FASTER_STATION, Action.STATION_QUEUES, Action.ANNOUNCE_FRAMES),
 )
 
 #: Flows that a question names at most.
@@ -75,7 +75,8 @@ def _advise(record: Record, diagnosis: Diagnosis) -> str:
         remedy = next(helping, remedy)
     elif diagnosis.cause:
         # Nor is that advised of which nothing remains where its setting does not help.
-        rest = (own for own in diagnosis.cause.remedies if own.action is not Action.STATION_QUEUES)
+        needless = (Action.STATION_QUEUES, Action.ANNOUNCE_FRAMES)
+        rest = (own for own in diagnosis.cause.remedies if own.action not in needless)
         remedy = next(rest, remedy)
     # A proposal says why; what needs no setting may help where no setting does.
     says_more = remedy.action in EXPLAINED or remedy.aqm_tlv or remedy.buffer_tlv
