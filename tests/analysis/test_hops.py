@@ -453,6 +453,30 @@ def test_a_medium_that_gives_up_is_that_of_the_wifi() -> None:
     assert "It is the Wi-Fi, not the modem: the medium gave up after too many tries" in first
 
 
+def test_a_queue_that_stations_share_is_not_said_to_have_too_little_room() -> None:
+    """Its packets are for any station, and its bits do not say how idle the air is."""
+    short = {"queue": {"drop_tail": {"limit": "60 packets"}}}
+    home = make_modern({"call": CALL, "get": DOWNLOAD, "print": PRINT}, OLD, access_point=short)
+    result = headend.run(home)
+    bits = next(row for row in result.rows("queues") if row["queue"] == "wifi.down")
+    air = next(row for row in result.rows("channels") if row["link"] == "wifi")
+    assert bits["utilisation"] < 0.2 < air["full_ratio"]
+    told = f"{' '.join(answer_run(result).sentences)} {judge(result).paragraph}"
+    assert "too little room" not in told
+    assert "larger limit" not in told
+    assert "of the line is idle" not in told
+    assert "A queue for each station, as Linux's access points have, may help" in told
+
+
+def test_a_nearly_full_cell_is_the_limit() -> None:
+    scan = {"cbr": {"rate": "5.4 Mbit/s", "size": "1500 B"}}
+    result = headend.run(make_modern({"scan": {**PRINT, "application": scan}}, OLD))
+    air = next(row for row in result.rows("channels") if row["link"] == "wifi")
+    assert 0.85 < air["full_ratio"] < 0.95
+    told = " ".join(answer_run(result).sentences)
+    assert "The Wi-Fi is the limit, not the modem: the air of wifi is nearly full" in told
+
+
 @pytest.mark.parametrize("kind", ["dot11b", "dot11n", "dot11ax"])
 def test_a_cell_of_any_kind_is_judged_as_one(kind: str) -> None:
     """What is said of a run does not hang on the name of the cell's generation."""

@@ -380,7 +380,9 @@ def _bring_nearer(record: Record, link: str, slow: AirShare) -> Remedy:
     cell = find_cell(record.manifest["scenario"].get("link", {}).get(link))
     best = cell.find_best(slow.station) if cell and slow.station in cell.stations else None
     if cell is None or best is None:
-        return Remedy(Action.CABLE_STATION, slow.station)
+        has_signal = cell is not None and "snr" in cell.stations.get(slow.station, {})
+        action = Action.FASTER_STATION if has_signal else Action.CABLE_STATION
+        return Remedy(action, slow.station)
     key, value = best
     path = f"link.{link}.{cell.kind}.station.{slow.station}.{key}"
     return Remedy(Action.FASTER_STATION, slow.station, path, value)
@@ -390,8 +392,10 @@ def _find_throttled(record: Record, queue: QueueState) -> Iterator[Fact]:
     """Find the senders that a queue slowed down while its line was idle."""
     if senders := find_throttled(record, queue.queue):
         action = Action.RAISE_LIMIT if senders.by_limit else Action.RAISE_TARGET
-        is_too_small = bool(queue.room_ns and queue.room_ns < senders.rtt_ns)
-        remedy = Remedy(action, queue.queue, queue=queue)
+        own = find_station_queues(record, queue)
+        # What stations share may be taken by the packets of one: a larger limit is no cure.
+        is_too_small = bool(queue.room_ns and queue.room_ns < senders.rtt_ns and own is None)
+        remedy = own or Remedy(action, queue.queue, queue=queue)
         yield facts.ThrottledSenders(queue, senders, is_too_small, remedies=(remedy,))
 
 
@@ -734,4 +738,7 @@ def describe_line(case: Case, queue: QueueState) -> Fact:
     if (queue.utilisation or 0.0) > FULL:
         return _describe_full_line(case, queue, passing)
     cells = (state for state in gather_cells(case.record) if state.link == queue.link)
-    return facts.SpareLine(queue, busy_ratio=next((cell.full_ratio for cell in cells), None))
+    cell = next(cells, None)
+    if cell and cell.full_ratio > FULL:
+        return _describe_shortage(case.record, queue, cell)
+    return facts.SpareLine(queue, busy_ratio=cell.full_ratio if cell else None)

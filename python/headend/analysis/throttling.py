@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from headend.analysis.channels import gather_cells
 from headend.analysis.key_figure import read_number
 from headend.analysis.queues import FULL, weigh_queues
 from headend.engine.description import list_applications, list_discards
@@ -32,7 +33,10 @@ class Throttled:
     asks_for_grants
         Whether it is the queue of a cable upstream.
     idle_ratio
-        Share of the line that was idle while they had something under way.
+        Share of the line that was idle while they had something under way; of a cell, share of the
+        time in which no station had a frame to send.
+    is_cell
+        Whether the line is the air of a cell.
     """
 
     flows: tuple[str, ...]
@@ -40,6 +44,7 @@ class Throttled:
     rtt_ns: float
     asks_for_grants: bool
     idle_ratio: float
+    is_cell: bool = False
 
 
 def find_throttled(result: Record, queue: str) -> Throttled | None:
@@ -76,7 +81,11 @@ def find_throttled(result: Record, queue: str) -> Throttled | None:
         return None
     names = [row["flow"] for row in flows if not _sends_files(result, row["flow"])]
     share = measure_time_under_way(result, names)
-    if share < MOST_OF_THE_TIME or judged["utilisation"] / share > FULL:
+    # The bits of a cell's queue do not say how much of the air its frames took.
+    cells = (state.full_ratio for state in gather_cells(result) if state.link == judged["link"])
+    busy = next(cells, None)
+    used = judged["utilisation"] if busy is None else busy
+    if share < MOST_OF_THE_TIME or used / share > FULL:
         return None
     trips = dict.fromkeys(names, 0.0)
     for row in result.rows("flows"):
@@ -89,7 +98,8 @@ def find_throttled(result: Record, queue: str) -> Throttled | None:
         rtt_ns=max(trips.values(), default=0.0),
         asks_for_grants=direction == "up"
         and "docsis" in scenario.get(judged["link"].split(".")[0], {}),
-        idle_ratio=1 - judged["utilisation"] / share,
+        idle_ratio=1 - used / share,
+        is_cell=busy is not None,
     )
 
 

@@ -91,9 +91,7 @@ TABLES: dict[str, dict[str, Kind]] = {
 #: Tables that only some runs have.
 OPTIONAL_TABLES: dict[str, dict[str, Kind]] = {
     "air_time": _define("link station use", real="air_ratio"),
-    "rate_control": _define(
-        "link station direction", "mcs streams rate_bps mpdus", "broken_ratio"
-    ),
+    "rate_control": _define("link station direction", "mcs streams rate_bps mpdus", "broken_ratio"),
     "tins": _define(
         "queue tin",
         "target_ns interval_ns delay_max_ns backlog_bytes packets bytes hash_collisions dropped"

@@ -72,7 +72,9 @@ class Cell(NamedTuple):
         return tuple(found)
 
     def find_best(self, station: str) -> tuple[str, str] | None:
-        """Give the key and the value of a station's best rate, where it has a lower one.
+        """Give the key and the value of a station's best rate, where it is written to be lower.
+
+        Of a station whose signal is written, that decides and not the rate.
 
         Examples
         --------
@@ -81,6 +83,8 @@ class Cell(NamedTuple):
         (('mcs', '7'), None)
         """
         own = self.stations.get(station, {})
+        if own.get("snr"):
+            return None
         standard = own.get("standard", self.kind)
         if standard in _BEST_RATES:
             best = _BEST_RATES[standard]

@@ -119,7 +119,8 @@ def brief_waits_for_channel(fact: facts.WaitsForChannel) -> str:
     state = fact.channel
     text = f"the {state.direction}stream channel {state.channel} is full"
     if state.is_cell:
-        text = f"the air of {state.channel} is full{_name_reasons(state)}"
+        nearly = "" if state.is_full else "nearly "
+        text = f"the air of {state.channel} is {nearly}full{_name_reasons(state)}"
     wait, slow = fact.queue.delay_p50_ns, fact.queue.delay_p99_ns or 0.0
     if fact.stands:
         return f"{text}, and packets wait {time(wait)} in {name_queue(fact.queue)}"

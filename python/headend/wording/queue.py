@@ -178,7 +178,10 @@ def brief_throttled(fact: facts.ThrottledSenders) -> str:
     flows, queue = fact.senders.flows, fact.queue
     who = f"{len(flows)} flows have" if len(flows) > 1 else f"{flows[0]} has"
     idle = share(round(fact.senders.idle_ratio, 2))
-    text = f"{idle} of the line is idle although {who} more to send"
+    line = "air" if fact.senders.is_cell else "line"
+    text = f"{idle} of the {line} is idle although {who} more to send"
+    if any(own.action is Action.STATION_QUEUES for own in fact.remedies):
+        return f"{text}: the queue {queue.queue}, which all stations share, drops packets of theirs"
     if fact.senders.by_limit:
         return f"{text}: the queue {queue.queue} has too little room"
     return f"{text}: the law of {queue.queue} ({queue.discipline}) drops or marks too early"
@@ -188,7 +191,14 @@ def full_throttled(fact: facts.ThrottledSenders) -> str:
     """Say what the queue did to senders that had more to send, and what fills the line."""
     queue, senders = fact.queue, fact.senders
     flows = list_names(list(senders.flows), MOST_NAMED)
-    text = f"{share(senders.idle_ratio)} of the line was idle although {flows} had more to send"
+    line = "air" if senders.is_cell else "line"
+    text = f"{share(senders.idle_ratio)} of the {line} was idle although {flows} had more to send"
+    if turns := [own for own in fact.remedies if own.action is Action.STATION_QUEUES]:
+        return (
+            f"{text}: packets for any station can take the room of {queue.queue}, and the senders"
+            f" slowed down for its {count(queue.discarded, 'loss', 'losses')}."
+            f" {tell_turns(turns[0])}"
+        )
     if senders.by_limit:
         lost = count(queue.discarded, "loss", "losses")
         if not fact.is_too_small:
