@@ -354,12 +354,13 @@ def test_costs_are_of_all_transfers_together() -> None:
     }
     _, second = tell(people)
     assert second == (
-        "Under c it is good (MOS 4.3), with as much of all transfers together but 40 % less upload"
-        " than under a."
+        "Under c it is good (MOS 4.3), with as much of all transfers together but 100 % more backup"
+        " and 40 % less upload than under a."
     )
     people["backup"] = (make_upload(4e6), make_upload(4e6), make_upload(9.4e6))
     _, second = tell(people)
-    assert ", with 10 % more of all transfers together than under a (40 % less upload)." in second
+    gained = "with 10 % more of all transfers together than under a"
+    assert f", {gained} (135 % more backup and 40 % less upload)." in second
 
 
 def test_what_nobody_can_choose_is_no_advice() -> None:

@@ -70,7 +70,7 @@ class Costs:
     losses
         By transfer, the largest first: those at all tiers, and those that are no tie at one.
     gain
-        The transfer that gains most, where none loses; None where none gains.
+        The transfer that gains most; None where none gains.
     is_even
         Whether none loses or gains, also within its interval.
     together

@@ -276,7 +276,10 @@ def _describe_no_cost(costs: Costs) -> str:
 
 
 def _describe_sum(costs: Costs, together: Sequence[float], than: str) -> str:
-    """Say what several transfers lose or gain together, and which of them loses most."""
+    """Say what several transfers lose or gain together, and which of them does so most.
+
+    Who gains is named beside those that lose.
+    """
     changes = ""
     if min(together) <= -NO_COST:
         changes = f", for {_write_loss('of all transfers together', together)}{than}"
@@ -284,6 +287,9 @@ def _describe_sum(costs: Costs, together: Sequence[float], than: str) -> str:
         changes = f", with {_write_shares(together)} more of all transfers together{than}"
     told = [_write_loss(name, own) for name, own in costs.losses.items()][:MOST_COSTS]
     told += _count_more(list(costs.losses))
+    if told and costs.gain:
+        name, shares = costs.gain
+        told = [f"{_write_shares(shares)} more {name}", *told]
     if told and not changes:
         return f", with as much of all transfers together but {join_names(told)}{than}"
     if told:
