@@ -6,14 +6,18 @@ import copy
 import json
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import headend
+from headend.analysis.channels import gather_cells
 from headend.analysis.diagnosis import diagnose
-from headend.analysis.facts import Action, Hops
+from headend.analysis.facts import Action, Hops, TurnWait
+from headend.analysis.hops import find_hops as find_hops_of
 from headend.analysis.quality import judge_flows
+from headend.analysis.queue_state import describe_queue
 from headend.analysis.queues import find_key
 from headend.analysis.trials import choose_trial, list_candidates
 from headend.results.record import Record
@@ -453,6 +457,40 @@ def test_a_medium_that_gives_up_is_that_of_the_wifi() -> None:
     assert "It is the Wi-Fi, not the modem: the medium gave up after too many tries" in first
 
 
+def test_a_station_may_be_named_like_a_direction() -> None:
+    """The queue of its uplink is upstream, whatever the station is called."""
+    stations: dict[str, Any] = {"downstairs": {}, "upstairs": {}}
+    flows = {
+        "call": {**CALL, "host": "downstairs"},
+        "put": {**UPLOAD, "host": "downstairs"},
+    }
+    result = headend.run(make_home(flows, stations, up="20 Mbit/s"))
+    state = describe_queue(result, "wifi.downstairs.up")
+    assert state
+    turn = TurnWait(state, "call", 2, 1.0, 1.0, 0.0, {"wifi.down": 1.0})
+    found = find_hops_of(result, ["call"], [turn], state, suffers=True)
+    assert found
+    assert next(hop for hop in found.hops if hop.link == "wifi").guilty == {"up", "down"}
+    own = replace(turn, others={"wifi.downstairs.up": 1.0})
+    alone = find_hops_of(result, ["call"], [own], state, suffers=True)
+    assert alone
+    assert next(hop for hop in alone.hops if hop.link == "wifi").guilty == {"up"}
+
+
+@pytest.mark.parametrize("kind", ["dot11n", "dot11ax"])
+def test_small_packets_that_one_frame_carries_many_of_are_not_why_a_cell_is_full(kind: str) -> None:
+    """A fast sender of small packets fills long frames; a few in each frame leave gaps."""
+    many = {"cbr": {"rate": "150 Mbit/s", "size": "250 B"}}
+    small = make_modern({"get": {**PRINT, "host": "laptop", "application": many}}, TWO, kind)
+    (cell,) = gather_cells(headend.run({**small, "duration": "8 s", "warmup": "2 s"}))
+    assert cell.packet_bytes < 300
+    assert cell.bits_ratio > 0.2
+    assert not cell.has_small_packets
+    few = {f"call-{at}": {**SMALL, "host": "phone"} for at in range(20)}
+    (cell,) = gather_cells(headend.run({**make_modern(few, TWO, kind), "duration": "8 s"}))
+    assert cell.has_small_packets
+
+
 def test_a_queue_that_stations_share_is_not_said_to_have_too_little_room() -> None:
     """Its packets are for any station, and its bits do not say how idle the air is."""
     short = {"queue": {"drop_tail": {"limit": "60 packets"}}}
@@ -494,3 +532,14 @@ def test_a_cell_of_any_kind_is_judged_as_one(kind: str) -> None:
     assert find_key(manifest["scenario"]["link"], "wifi.phone.up") == (
         f"link.wifi.{kind}.station.phone.queue"
     )
+
+
+def test_two_transfers_of_another_order_are_told_by_their_rates() -> None:
+    flows = {"get": DOWNLOAD, "print": {**PRINT, "tcp": {"receive_window": "4 KiB"}}}
+    result = headend.run(make_modern(flows, OLD, access_point={"queues": "by_station"}))
+    rates = [row["goodput_bps"] for row in result.rows("flows") if row["direction"] == "down"]
+    assert max(rates) > 100 * min(rates)
+    first = answer_run(result).sentences[0]
+    assert "times as much" not in first
+    assert first.startswith("Get gets ")
+    assert ", and print " in first

@@ -150,6 +150,8 @@ def test_the_table_holds_many_names_each_once() -> None:
         ("my wifi is slow", TERM, "slow wifi"),
         ("slow Wi-Fi", TERM, "slow wi-fi"),
         ("my Wi-Fi is so slow", TERM, "slow wi-fi"),
+        ("calls stutter", TERM, "calls stutter"),
+        ("my calls stutter", TERM, "calls stutter"),
         ("cake-autorate", TERM, "cake autorate"),
         ("sqm", TERM, "sqm"),
         ("which rate for cake", TERM, "which rate for cake"),
@@ -201,6 +203,12 @@ def test_a_name_leads_to_what_is_meant_first(query: str, kind: str, name: str) -
 )
 def test_what_to_type_is_among_the_first(query: str, wanted: str) -> None:
     assert wanted in [finding.how for finding in find(query)[:7]]
+
+
+@pytest.mark.parametrize("query", ["wifi", "slow wifi", "calls stutter"])
+def test_what_is_wrong_with_a_wifi_leads_to_the_home_of_today_first(query: str) -> None:
+    named = [finding.how for finding in find(query) if finding.kind != TERM]
+    assert named[0] == "headend run home-today"
 
 
 def test_a_figure_leads_to_all_documents_that_have_it_with_its_caption() -> None:

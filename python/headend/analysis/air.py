@@ -20,10 +20,13 @@ SLOW_RATE = 0.5
 #: Share of the time from which it matters that a slow station, or collisions, take it.
 MUCH_AIR = 0.1
 
-#: Mean size of a cell's packets up to which their bits are little of what they cost, in bytes: at
-#: 11 Mbit/s those of 300 B are a fifth of a frame's time with preamble, gaps, backoff and answer
-#: (IEEE 802.11b-1999 §18.3.4).
+#: Mean size of a cell's packets up to which they are small, in bytes: a fifth of the 1500 B of a
+#: full one.
 SMALL_PACKET = 300.0
+
+#: Share of the time of frames, with their gaps and answers, up to which packets' own bits are
+#: little of what they cost: a fifth. Frames that carry many packets do better.
+FEW_BITS = 0.2
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,22 @@ def _list_rates(record: Record, link: str) -> Mapping[str, float]:
         for row in record.rows("queues")
         if row["link"] == link and row["direction"] == "up"
     }
+
+
+def measure_bits(record: Record, link: str) -> float:
+    """Give the share of the time of a cell's frames, gaps included, that bits of packets take.
+
+    What goes down counts at the fastest station's rate, so that it is too little where another is
+    much slower.
+    """
+    time = (record.manifest["simulated_ns"] - record.manifest.get("warmup_ns", 0)) / 1e9
+    bits = sum(
+        8 * row["bytes_dequeued"] / row["rate_bps"]
+        for row in record.rows("queues")
+        if row["link"] == link and row["rate_bps"]
+    )
+    taken = sum(share.air_ratio for share in list_air_shares(record, link))
+    return float(bits / (time * taken)) if time and taken else 0.0
 
 
 def measure_packets(record: Record, link: str) -> float:

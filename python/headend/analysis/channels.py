@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass, replace
 
 from headend.analysis.air import (
+    FEW_BITS,
     MUCH_AIR,
     SMALL_PACKET,
     AirShare,
     list_air_shares,
+    measure_bits,
     measure_packets,
 )
 from headend.results.record import Record, cached_on_record
@@ -48,6 +50,8 @@ class ChannelState:
         Of a cell: what each station takes of its time, the one with most of it first.
     packet_bytes
         Of a cell: the mean size of the packets that its queues sent; NaN elsewhere.
+    bits_ratio
+        Of a cell: the share of its frames' time that their packets' own bits take; NaN elsewhere.
     """
 
     channel: str
@@ -66,6 +70,7 @@ class ChannelState:
     is_cell: bool = False
     stations: tuple[AirShare, ...] = ()
     packet_bytes: float = math.nan
+    bits_ratio: float = math.nan
 
     @property
     def slow_station(self) -> AirShare | None:
@@ -75,8 +80,8 @@ class ChannelState:
 
     @property
     def has_small_packets(self) -> bool:
-        """Whether the packets of a cell are small: each costs air whatever its size."""
-        return 0 < self.packet_bytes <= SMALL_PACKET
+        """Whether packets of a cell are small, and cost much more air than their bits take."""
+        return 0 < self.packet_bytes <= SMALL_PACKET and self.bits_ratio <= FEW_BITS
 
     @property
     def has_collisions(self) -> bool:
@@ -139,6 +144,7 @@ def _gather(result: Record) -> list[ChannelState]:
                 is_cell=True,
                 stations=list_air_shares(result, row["link"]),
                 packet_bytes=measure_packets(result, row["link"]),
+                bits_ratio=measure_bits(result, row["link"]),
             )
         sharing = [
             queue

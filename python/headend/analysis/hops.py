@@ -53,7 +53,7 @@ def find_hops(
     if flow is None or not causes or any(isinstance(cause, _UNKNOWN) for cause in causes):
         return None
     blamed: dict[str, set[str]] = {}
-    for link, direction in _list_blamed(causes, queue):
+    for link, direction in _list_blamed(record, causes, queue):
         blamed.setdefault(link, set()).update([direction] if direction else ["up", "down"])
     return Hops(flow, tuple(_describe_hops(record, flow, blamed)), suffers)
 
@@ -81,7 +81,9 @@ def _describe_hops(record: Record, flow: str, blamed: dict[str, set[str]]) -> It
         )
 
 
-def _list_blamed(causes: Sequence[Fact], queue: QueueState | None) -> Iterator[_Blame]:
+def _list_blamed(
+    record: Record, causes: Sequence[Fact], queue: QueueState | None
+) -> Iterator[_Blame]:
     """List the links that causes are about."""
     for cause in causes:
         if isinstance(cause, facts.SeveralCauses):
@@ -98,19 +100,21 @@ def _list_blamed(causes: Sequence[Fact], queue: QueueState | None) -> Iterator[_
             if cause.link:
                 yield cause.link, ""
         elif isinstance(cause, facts.Policed):
-            yield _split(cause.queue)
+            yield _find_place(record, cause.queue)
         elif isinstance(cause, facts.QueueUse | facts.OtherQueue):
             if not isinstance(cause, facts.SpareLine):
                 yield cause.queue.link, cause.queue.direction
             if isinstance(cause, facts.TurnWait):
-                yield from map(_split, cause.others)
+                yield from (_find_place(record, other) for other in cause.others)
         elif not isinstance(cause, _BEYOND) and queue and _is_busy(queue):
             yield queue.link, queue.direction
 
 
-def _split(queue: str) -> _Blame:
-    """Give the link and the direction of a queue by its name."""
-    return queue.partition(".")[0], "down" if ".down" in queue else "up"
+def _find_place(record: Record, queue: str) -> _Blame:
+    """Give the link and the direction of a queue; a station may be named like a direction."""
+    rows = (row for row in record.rows("queues") if row["queue"] == queue)
+    direction = next((row["direction"] for row in rows), "")
+    return queue.partition(".")[0], direction
 
 
 def _is_busy(queue: QueueState) -> bool:

@@ -37,6 +37,9 @@ EXPLAINED = (
     *(Action.FASTER_STATION, Action.STATION_QUEUES, Action.ANNOUNCE_FRAMES),
 )
 
+#: From this ratio of two transfers' rates on, both rates tell it better than the ratio.
+MOST_TIMES = 100
+
 #: Flows that a question names at most.
 MOST_ASKED = 3
 
@@ -262,7 +265,10 @@ def _describe_rates(groups: Sequence[FlowGroup], most: int) -> str:
     is_simple = len(receiving) == 2 and not first.is_group and not last.is_group
     if is_simple and not any(group.worst.is_both_ways for group in receiving):
         ratio = first.goodput_bps / last.goodput_bps
-        more = f"{ratio:.1f} times as much as" if ratio >= 1.1 else "as much as"
+        if ratio >= MOST_TIMES:
+            return f"{first.label} gets {first.worst.number}, and {last.label} {last.worst.number}"
+        times = f"{ratio:.1f}" if ratio < MOST_TIMES / 10 else f"{ratio:.0f}"
+        more = f"{times} times as much as" if ratio >= 1.1 else "as much as"
         rates = f"{first.worst.number} and {last.worst.number}"
         return f"{first.label} gets {more} {last.label} ({rates})"
     goodputs = [f"{group.label} {_write_rate(group)}" for group in receiving]
