@@ -214,6 +214,18 @@ class Decision(Evaluation):
                 (better if mean > base else worse).append(term)
         return better, worse
 
+    def list_mended(self, setting: int, other: int) -> list[str]:
+        """List the terms of conditions that fail in another setting and hold in this one, for sure.
+
+        Their difference may be within its interval, where seeds differ much in the other.
+        """
+        return [
+            one.term.text
+            for one in self.criteria.constraints
+            if self.judge(one, other) is Feasibility.FAILS
+            and self.judge(one, setting) is Feasibility.HOLDS
+        ]
+
     @property
     def holding(self) -> list[int]:
         """The settings that can be set and meet all conditions."""

@@ -157,10 +157,11 @@ class OwnChoices:
         return any(self.relieves(own) for own in of_air if not self.decision.find(own).router)
 
     def relieves(self, setting: int) -> bool:
-        """Say whether something of which a condition is missed today is clearly better."""
+        """Say whether something of which a condition is missed today is clearly better, or well."""
         missed = {one.term.text for one in self.decision.list_missed(self.today)}
         better, _ = self.decision.list_changes(setting, self.today)
-        return not missed.isdisjoint(better)
+        mended = self.decision.list_mended(setting, self.today)
+        return not missed.isdisjoint([*better, *mended])
 
     @property
     def quiet(self) -> int | None:

@@ -19,7 +19,7 @@ from headend.text.wording import capitalise, join_names
 
 def list_changes(decision: Decision, setting: int, other: int) -> tuple[str, ...]:
     """Say what changes with a setting against another, a sentence for each of the people."""
-    better, worse = decision.list_changes(setting, other)
+    better, worse = _list_both(decision, setting, other)
     told = [_describe_change(decision, term, setting, other) for term in (*better, *worse)]
     if not better:
         told.insert(0, "Nobody is better off.")
@@ -28,11 +28,18 @@ def list_changes(decision: Decision, setting: int, other: int) -> tuple[str, ...
     return tuple(told)
 
 
+def _list_both(decision: Decision, setting: int, other: int) -> tuple[list[str], list[str]]:
+    """List the terms that are clearly better in a setting, or well there alone, and those worse."""
+    better, worse = decision.list_changes(setting, other)
+    better += [own for own in decision.list_mended(setting, other) if own not in better]
+    return better, [own for own in worse if own not in better]
+
+
 def describe_grades(decision: Decision, setting: int, other: int) -> str:
     """Say in a clause which grades change against another setting, and what an upload loses."""
     grades: dict[tuple[str, str], list[str]] = {}
     rest = []
-    for term in (own for terms in decision.list_changes(setting, other) for own in terms):
+    for term in (own for terms in _list_both(decision, setting, other) for own in terms):
         before, after = (grade_term(decision, term, own) for own in (other, setting))
         if before and after and before != after:
             grades.setdefault((before, after), []).append(f"the {split_term(term)[0]}")
