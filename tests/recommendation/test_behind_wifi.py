@@ -306,6 +306,25 @@ def test_settings_of_the_wifi_and_of_who_stays_at_home_are_left_out_over_etherne
     assert list_paths("nobody uploads") == [key for key in given if "put" not in key]
 
 
+def test_a_queue_of_the_wifi_that_is_given_is_that_of_today_and_not_of_what_is_tried(
+    tmp_path: Path,
+) -> None:
+    point = "link.wifi.dot11ax.access_point"
+    given = [(f"{point}.queue", "codel"), (f"{point}.ahead", "8")]
+    request = read_request([write_modern(tmp_path, DOWNLOAD)], overrides=given)
+    (tier,) = request.tiers
+
+    def resolve(label: str) -> tuple[str, str]:
+        own = find(request, label)
+        loaded = request.read_text(tier, own).load(request.list_overrides(tier, own))
+        found = loaded.resolved["link"]["wifi"]["dot11ax"]["access_point"]
+        return next(iter(found["queue"])), found["queues"]
+
+    assert resolve("as it is") == ("codel", "by_category")
+    assert resolve("access point fq_codel") == ("fq_codel", "by_category")
+    assert resolve("access point by station") == ("fq_codel", "by_station")
+
+
 def test_points_that_run_for_another_time_than_the_scenario_are_told(tmp_path: Path) -> None:
     path = write_modern(tmp_path, DOWNLOAD)
     (note,) = read_request([path]).notes

@@ -79,6 +79,27 @@ def list_airs(cells: Mapping[str, Any]) -> list[Air]:
     return [*([Air.STATION_QUEUES] if can_have else []), Air.ACCESS_POINT, Air.NODES]
 
 
+def list_written(cells: Mapping[str, Any], air: Air | None) -> list[str]:
+    """List the keys of cells that a setting writes, or leaves out, itself.
+
+    Examples
+    --------
+    >>> list_written({"wifi": {"dot11b": {"station": {"laptop": {}}}}}, Air.NODES)
+    ['link.wifi.dot11b.access_point.queue', 'link.wifi.dot11b.station.laptop.queue']
+    """
+    if air is Air.ETHERNET:
+        return [f"link.{name}" for name in cells]
+    found = []
+    for name, link in cells.items():
+        if air is None or (cell := find_cell(link)) is None:
+            continue
+        keys = ["access_point.queue"]
+        keys += ["access_point.queues", "access_point.ahead"] if air is Air.STATION_QUEUES else []
+        keys += [f"station.{own}.queue" for own in cell.stations] if air is Air.NODES else []
+        found += [f"link.{name}.{cell.kind}.{key}" for key in keys]
+    return found
+
+
 def _write_station_queues(point: Mapping[str, Any]) -> dict[str, Any]:
     """Give the table of an access point with a queue for each station, of its usual discipline.
 

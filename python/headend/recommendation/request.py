@@ -10,7 +10,7 @@ from typing import Any
 
 from headend.analysis.criteria import Criteria, read_preferences
 from headend.engine.description import find_application, list_applications
-from headend.recommendation.air import Air, write_cells, write_hosts
+from headend.recommendation.air import Air, list_written, write_cells, write_hosts
 from headend.recommendation.candidate import OF_MODEM, Candidate, Feature, list_candidates
 from headend.recommendation.own_choices import list_own_candidates
 from headend.recommendation.people import People, make_people, name_application
@@ -127,16 +127,15 @@ class Request:
         return read_scenario(scenario, access)
 
     def list_overrides(self, tier: Tier, candidate: Candidate) -> Overrides:
-        """List what all points share besides, without what this setting's scenario has not.
+        """List what all points share besides, without what this setting writes or has not.
 
         Over Ethernet there is no cell, and who stays at home is left out; while nobody uploads, the
         uploads are.
         """
-        gone = []
+        gone = list_written(tier.cells, candidate.air)
         if candidate.air is Air.ETHERNET:
             hosts = self.people.others.get("host", {})
             there = write_hosts(hosts, tier.cells, candidate.air)
-            gone += [f"link.{name}" for name in tier.cells]
             gone += [f"flow.{name}" for name in self.people.local]
             gone += [f"host.{name}" if name not in there else f"host.{name}.via" for name in hosts]
         if not candidate.has_uploads:
