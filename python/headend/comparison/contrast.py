@@ -7,6 +7,7 @@ about the scenario, and a comparison is about the choice.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -104,7 +105,9 @@ def _ask(grid: Grid, tiers: Sequence[TierOutcome]) -> str:
         verb = "does" if len(people) == 1 else "do"
         return f"How {verb} {whom} fare under each {grid.choice.name}{where}?"
     which = f"Which {grid.choice.name}" if grid.choice.path else "Which of these settings"
-    return f"{which} suits {whom}{where}?"
+    # An MCS is one.
+    is_plural = bool(grid.choice.path) and re.search(r"[^cs]s$", grid.choice.name)
+    return f"{which} suit{'' if is_plural else 's'} {whom}{where}?"
 
 
 def _is_traffic(fates: Sequence[FlowOutcome]) -> bool:
