@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import headend
+from headend.analysis.air import list_air_shares
 from headend.analysis.channels import gather_cells
 from headend.analysis.diagnosis import diagnose
 from headend.analysis.facts import Action, Hops, TurnWait
@@ -543,3 +544,14 @@ def test_two_transfers_of_another_order_are_told_by_their_rates() -> None:
     assert "times as much" not in first
     assert first.startswith("Get gets ")
     assert ", and print " in first
+
+
+def test_a_station_whose_rate_control_chose_low_rates_is_the_slow_one() -> None:
+    stations = {"laptop": {"snr": "35 dB"}, "phone": {"snr": "4 dB"}}
+    flows = {"get": DOWNLOAD, "film": {**DOWNLOAD, "host": "phone"}}
+    result = headend.run(make_modern(flows, stations))
+    shares = {one.station: one for one in list_air_shares(result, "wifi")}
+    assert shares["phone"].is_slow
+    assert not shares["laptop"].is_slow
+    # At 4 dB two streams have 1 dB each, which no mode but the slowest stands for long.
+    assert shares["phone"].rate_bps < 150e6 < 500e6 < shares["laptop"].rate_bps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -42,7 +43,7 @@ class AirShare:
     air_ratio
         Share of the time: its frames up and down with their gaps and answers, and broken ones.
     rate_bps
-        Its data rate, bit/s; of a group the lowest.
+        Its data rate, bit/s, the mean of what rate control chose; of a group the lowest.
     is_slow
         Whether its rate is half of the fastest station's or less.
     """
@@ -76,13 +77,22 @@ def list_air_shares(record: Record, link: str) -> tuple[AirShare, ...]:
 
 
 def _list_rates(record: Record, link: str) -> Mapping[str, float]:
-    """List the data rates of a cell's stations, by their names, bit/s."""
+    """List the data rates of a cell's stations, by their names, bit/s.
+
+    Where rate control chose it, that is the mean over the MPDUs from and to a station.
+    """
     prefix = f"{link}."
-    return {
+    rates = {
         row["queue"].removeprefix(prefix).rpartition(".")[0]: row["rate_bps"]
         for row in record.rows("queues")
         if row["link"] == link and row["direction"] == "up"
     }
+    mpdus, times = defaultdict[str, int](int), defaultdict[str, float](float)
+    for row in record.rows("rate_control"):
+        if row["link"] == link:
+            mpdus[row["station"]] += row["mpdus"]
+            times[row["station"]] += row["mpdus"] / row["rate_bps"]
+    return rates | {station: mpdus[station] / times[station] for station in mpdus}
 
 
 def measure_bits(record: Record, link: str) -> float:
