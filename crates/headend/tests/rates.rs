@@ -40,7 +40,12 @@ rtt = "0 s"
 
 /// What the only station receives, in bit/s.
 fn alone(keys: &str) -> f64 {
-    let tables = receiving("queue.drop_tail.limit = \"400 packets\"", &[("a", keys)]);
+    alone_behind("queue.drop_tail.limit = \"400 packets\"", keys)
+}
+
+/// The same behind an access point.
+fn alone_behind(access_point: &str, keys: &str) -> f64 {
+    let tables = receiving(access_point, &[("a", keys)]);
     let rates = tables.floats("flows", "throughput_bps").iter();
     let directions = tables.texts("flows", "direction").iter();
     let down = rates.zip(directions).find(|(_, way)| *way == "down");
@@ -73,6 +78,8 @@ fn rate_control_carries_nearly_what_the_best_mcs_does() {
             .fold(0.0, f64::max);
         let controlled = alone(&format!("snr = \"{ratio} dB\""));
         let share = controlled / best;
+        // Set before the first run, for probes of a frame of one MPDU every 20 ms, and for the step
+        // to the next slower mode where more than a tenth breaks.
         assert!((0.85..1.02).contains(&share), "{ratio} dB: {share}");
     }
 }
@@ -92,7 +99,24 @@ fn rate_control_follows_a_station_that_walks_away_and_comes_back() {
 }
 
 #[test]
-fn what_a_radio_takes_ahead_bounds_its_frames_and_leaves_the_air_shared_evenly() {
+fn a_limit_in_time_is_the_length_of_the_frames() {
+    // MCS 9 with two streams has 13 066 bits in a symbol of 13.6 us after 50.4 us. The first frame
+    // that is not below 1 ms has 70 symbols, for 73 MPDUs.
+    let frame = 50.4 + 70.0 * 13.6;
+    // SIFS and a block acknowledgement of 56 B, AIFS, and half of the smallest window.
+    let exchange = frame + 16.0 + 40.0 + 43.0 + 67.5;
+    let expected = 73.0 * 1500.0 * 8.0 / exchange * 1e6;
+    let found = alone_behind(
+        "queues = \"by_station\"\nairtime_limit = \"1 ms\"",
+        "mcs = 9",
+    );
+    // 6800 backoffs of 0 to 15 slots: a standard error of 0.04 %.
+    let quotient = found / expected;
+    assert!((0.998..1.002).contains(&quotient), "{quotient}");
+}
+
+#[test]
+fn a_limit_in_time_leaves_the_air_shared_evenly() {
     let stations = [("fast", "mcs = 9"), ("slow", "mcs = 0\nstreams = 1")];
     for limit in ["0 s", "1 ms", "5 ms"] {
         let access_point = format!("queues = \"by_station\"\nairtime_limit = \"{limit}\"");
@@ -124,6 +148,11 @@ fn a_ratio_that_makes_no_sense_is_refused_with_what_is_expected() {
     assert!(why.contains("a ratio such as \"25 dB\""), "{why}");
     let why = refused("dot11ax", "snr = {}");
     assert!(why.contains("expected steps"), "{why}");
+    let why = refused("dot11g", "snr = \"20 dB\"\nrate = \"50 Mbit/s\"");
+    assert!(why.contains("expected a rate of 802.11g"), "{why}");
+    let of_cell = "snr = \"20 dB\"\n[link.wifi.dot11g]\nrate = \"1 Mbit/s\"";
+    let why = refused("dot11g", of_cell);
+    assert!(why.contains("expected a rate of 802.11g"), "{why}");
     let why = refused("dot11g", "standard = \"dot11b\"\nsnr = \"20 dB\"");
     assert!(why.contains("has a rate and frame_errors instead"), "{why}");
 }

@@ -2,6 +2,16 @@
 //! `rate_control`.
 
 use crate::metrics::table::{FLOAT, INTEGER, TEXT, Table};
+use crate::units::Rate;
+
+/// MPDUs that were sent, and those of them that were acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Attempts {
+    /// Those sent, retries included.
+    pub sent: u64,
+    /// Those acknowledged.
+    pub arrived: u64,
+}
 
 /// A mode that a sender may choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,10 +20,10 @@ pub struct ModeUse {
     pub mcs: u8,
     /// Spatial streams.
     pub streams: u8,
-    /// Data rate in bit/s.
-    pub rate: u64,
-    /// MPDUs that were sent since the start of the run, and those that were acknowledged.
-    pub mpdus: [u64; 2],
+    /// Data rate.
+    pub rate: Rate,
+    /// MPDUs since the start of the run.
+    pub mpdus: Attempts,
 }
 
 /// The use of a mode by one sender.
@@ -23,7 +33,7 @@ struct Row {
     station: String,
     direction: &'static str,
     so_far: ModeUse,
-    at_warmup: [u64; 2],
+    at_warmup: Attempts,
 }
 
 /// The modes of all senders, in the order in which cells report them.
@@ -53,7 +63,7 @@ impl RateControl {
                 station: station.to_owned(),
                 direction,
                 so_far,
-                at_warmup: [0; 2],
+                at_warmup: Attempts::default(),
             }),
         }
     }
@@ -78,11 +88,11 @@ impl RateControl {
             ("streams", INTEGER),
             ("rate_bps", INTEGER),
             ("mpdus", INTEGER),
-            ("broken_ratio", FLOAT),
+            ("unacknowledged_ratio", FLOAT),
         ]);
         for row in &self.0 {
-            let [sent, arrived] =
-                [0, 1].map(|index| row.so_far.mpdus[index] - row.at_warmup[index]);
+            let sent = row.so_far.mpdus.sent - row.at_warmup.sent;
+            let arrived = row.so_far.mpdus.arrived - row.at_warmup.arrived;
             if sent == 0 {
                 continue;
             }
@@ -91,10 +101,41 @@ impl RateControl {
             table.text("direction", row.direction);
             table.integer("mcs", row.so_far.mcs.into());
             table.integer("streams", row.so_far.streams.into());
-            table.integer("rate_bps", row.so_far.rate);
+            table.integer("rate_bps", row.so_far.rate.0);
             table.integer("mpdus", sent);
-            table.float("broken_ratio", 1.0 - arrived as f64 / sent as f64);
+            table.float("unacknowledged_ratio", 1.0 - arrived as f64 / sent as f64);
         }
         Some(table)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::table::Column;
+
+    fn mode(mcs: u8, sent: u64, arrived: u64) -> ModeUse {
+        ModeUse {
+            mcs,
+            streams: 2,
+            rate: Rate(1_000_000),
+            mpdus: Attempts { sent, arrived },
+        }
+    }
+
+    #[test]
+    fn what_was_sent_in_the_warm_up_does_not_count() {
+        let mut own = RateControl::default();
+        own.note("wifi", "a", "up", mode(1, 10, 10));
+        own.note("wifi", "a", "up", mode(2, 10, 0));
+        own.start_measuring();
+        own.note("wifi", "a", "up", mode(1, 18, 16));
+        own.note("wifi", "a", "up", mode(2, 10, 0));
+        own.note("wifi", "a", "down", mode(1, 4, 4));
+        let table = own.table().expect("there are modes");
+        assert_eq!(table.get("mcs"), Some(&Column::Integer(vec![1, 1])));
+        assert_eq!(table.get("mpdus"), Some(&Column::Integer(vec![8, 4])));
+        let ratios = Column::Float(vec![0.25, 0.0]);
+        assert_eq!(table.get("unacknowledged_ratio"), Some(&ratios));
     }
 }

@@ -228,8 +228,7 @@ impl Exchange {
 
     /// Whether its data was sent, and not only an RTS without an answer.
     pub(super) fn has_sent_data(&self) -> bool {
-        let begins_with = |kind| self.frames[0].is_some_and(|frame| frame.kind == kind);
-        self.what == Try::Long || !begins_with(AirFrame::Rts)
+        self.what == Try::Long || self.frames[0].is_none_or(|frame| frame.kind != AirFrame::Rts)
     }
 
     pub(super) fn frame(&self, index: usize) -> Option<Frame> {

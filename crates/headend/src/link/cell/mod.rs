@@ -35,7 +35,7 @@ pub mod window;
 use self::backoff::Backoff;
 use self::contention::{Contention, Entry};
 use self::exchange::{Burst, Disturbance, Exchange, time_around};
-use self::rates::Rates;
+use self::rates::RateControl;
 use self::setup::{Access, AccessPointSetup, Radio, Rules, Sharing, StationSetup};
 use self::turns::Turns;
 use self::usage::{OF_STATION, Usage, Use};
@@ -67,12 +67,13 @@ const UPDATE: u64 = 2;
 /// Index of the access point among the nodes.
 const ACCESS_POINT: usize = 0;
 
-/// Index of the rate control of what the access point sends; the other is the station's.
+/// Indices of the rate controls of what a station sends and what the access point sends to it.
+const UP: usize = 0;
 const DOWN: usize = 1;
 
 /// The index of the rate control of a node that sends.
 fn direction(node: usize) -> usize {
-    if node == ACCESS_POINT { DOWN } else { 0 }
+    if node == ACCESS_POINT { DOWN } else { UP }
 }
 
 /// A sender: the access point or a station.
@@ -120,7 +121,7 @@ pub struct Cell {
     nodes: Vec<Node>,
     radios: Vec<Radio>,
     /// By station, of what goes up and down.
-    rates: Vec<[Rates; 2]>,
+    rates: Vec<[RateControl; 2]>,
     /// By node and category.
     contenders: Vec<Contender>,
     contention: Contention,
@@ -159,8 +160,8 @@ impl Cell {
         let mut rates = Vec::with_capacity(stations.len());
         for station in stations {
             nodes.push(node(station.queue, station.radio.fastest().rate()));
-            let control = |rng| Rates::new(&station.radio, &rules, rng);
-            rates.push(station.rates.map(control));
+            let control = |rng| RateControl::new(&station.radio, &rules, rng);
+            rates.push(station.rate_control_rngs.map(control));
             radios.push(station.radio);
             all.push(station.access);
             hears.push(std::iter::once(true).chain(station.hears).collect());
@@ -306,10 +307,8 @@ impl Cell {
     fn take_ahead(&mut self, contender: u32, limit: Duration, cx: &mut Context<'_>) {
         let listed = self.contenders[contender as usize].turns.listed();
         for station in listed {
-            let mode = self.rates[station][DOWN].best();
             let most = self.radios[station].aggregation.amsdu;
-            while let window = &self.contenders[contender as usize].windows[station]
-                && self.rules.phy.frame(window.unsent_bytes(), mode) < limit
+            while self.airtime_ahead(contender, station) < limit
                 && self.take(contender, station, cx).is_some()
             {
                 let own = &mut self.contenders[contender as usize];
@@ -318,6 +317,14 @@ impl Cell {
                 }
             }
         }
+    }
+
+    /// How long what the access point has in hand for a station is on the air, as one frame in the
+    /// mode that most frames to it have.
+    fn airtime_ahead(&self, contender: u32, station: usize) -> Duration {
+        let bytes = self.contenders[contender as usize].windows[station].unsent_bytes();
+        let mode = self.rates[station][DOWN].best();
+        self.rules.phy.frame(bytes, mode)
     }
 
     /// The station that a contender sends to or from. It has a packet in its window.

@@ -111,7 +111,7 @@ pub struct StationSetup {
     /// Whether it hears each station, itself included. All hear the access point.
     pub hears: Vec<bool>,
     /// Random streams for the rate control of what goes up and down.
-    pub rates: [Rng; 2],
+    pub rate_control_rngs: [Rng; 2],
 }
 
 /// The access point, as it is built.
@@ -133,7 +133,7 @@ pub struct Radio {
     pub modes: Vec<Mode>,
     /// Share of the MPDUs that arrive broken, whatever their mode.
     pub frame_errors: Probability,
-    /// The ratio of signal to noise, by which MPDUs break besides; without it, none do.
+    /// The ratio of signal to noise. `None`: only `frame_errors` breaks MPDUs.
     pub snr: Option<Varying<Decibels>>,
     /// Whether it has access categories and aggregation (`QoS`).
     pub aggregates: bool,

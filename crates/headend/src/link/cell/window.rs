@@ -55,6 +55,13 @@ pub(super) struct Window {
     mpdus: VecDeque<Mpdu>,
     /// How many MPDUs, from the first on, the receiver has passed on.
     passed_on: usize,
+    /// Bytes of the MPDUs that are not done, as subframes of an A-MPDU.
+    unsent_bytes: u64,
+}
+
+/// Bytes of an MPDU as a subframe of an A-MPDU, padded as if another followed.
+fn padded(bytes: u64) -> u64 {
+    subframe(0, bytes).next_multiple_of(4)
 }
 
 /// LLC and SNAP, in bytes.
@@ -77,8 +84,10 @@ impl Window {
 
     /// Appends a packet as an MPDU of its own, with `overhead` bytes of headers.
     pub(super) fn push(&mut self, packet: Packet, overhead: u64) {
+        let bytes = u64::from(packet.size) + overhead;
+        self.unsent_bytes += padded(bytes);
         self.mpdus.push_back(Mpdu {
-            bytes: u64::from(packet.size) + overhead,
+            bytes,
             first: Some(packet),
             others: Vec::new(),
             failures: [0; 2],
@@ -105,7 +114,9 @@ impl Window {
             let merged = present.next_multiple_of(4) + SUBFRAME + u64::from(packet.size);
             let was_sent = before.failures != [0; 2] || before.has_arrived;
             if merged <= most && !was_sent {
+                self.unsent_bytes -= padded(last.bytes) + padded(before.bytes);
                 before.bytes = AROUND + merged;
+                self.unsent_bytes += padded(before.bytes);
                 before.others.extend(last.first.take());
                 return true;
             }
@@ -114,10 +125,9 @@ impl Window {
         false
     }
 
-    /// Bytes of the MPDUs that are still to be sent, as one A-MPDU.
+    /// Bytes of the MPDUs that are still to be sent, as one A-MPDU with padding at its end.
     pub(super) fn unsent_bytes(&self) -> u64 {
-        let unsent = self.mpdus.iter().filter(|mpdu| !mpdu.is_done);
-        unsent.fold(0, |before, mpdu| subframe(before, mpdu.bytes))
+        self.unsent_bytes
     }
 
     /// Bytes of the MPDU at `index` if it is still to be sent.
@@ -176,6 +186,7 @@ impl Window {
         for mpdu in self.mpdus.range_mut(..span).filter(|mpdu| !mpdu.is_done) {
             if std::mem::take(&mut mpdu.is_heard) && acknowledged {
                 mpdu.is_done = true;
+                self.unsent_bytes -= padded(mpdu.bytes);
                 arrived += 1;
                 continue;
             }
@@ -184,6 +195,7 @@ impl Window {
             if limit.is_some_and(|limit| *failures >= limit) {
                 is_any = true;
                 mpdu.is_done = true;
+                self.unsent_bytes -= padded(mpdu.bytes);
                 if !mpdu.has_arrived {
                     mpdu.has_arrived = true;
                     mpdu.first.take().into_iter().for_each(&mut discard);

@@ -64,7 +64,7 @@ fn station(plan: &CellPlan, index: usize, link: &str, builder: &mut Builder) -> 
         hears: others
             .map(|other| !is_hidden(own, other) && !is_hidden(other, own))
             .collect(),
-        rates: ["up", "down"]
+        rate_control_rngs: ["up", "down"]
             .map(|way| builder.rng(format_args!("link.{link}.{}.{way}.rate", own.name))),
     }
 }

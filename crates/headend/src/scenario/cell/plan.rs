@@ -78,6 +78,18 @@ pub(super) fn check_slot(path: &str, slot: Duration) -> Result<(), ScenarioError
     Ok(())
 }
 
+/// Checks SIFS.
+pub(super) fn check_sifs(path: &str, sifs: Duration) -> Result<(), ScenarioError> {
+    let path = format!("{path}.sifs");
+    check_delay(&path, sifs)?;
+    if sifs.is_zero() {
+        let why = "expected more than zero: SIFS is the time that a receiver takes to begin its \
+                   answer (10 us at 2.4 GHz, 16 us at 5 GHz)";
+        return Err(ScenarioError::invalid(path, why));
+    }
+    Ok(())
+}
+
 /// Checks that a time at `key`, within which nodes do not hear each other, is part of a slot (IEEE
 /// 802.11-2020 §10.3.7).
 pub(super) fn check_within_slot(

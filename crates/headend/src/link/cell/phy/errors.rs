@@ -1,12 +1,14 @@
 //! How often an MPDU arrives broken at a signal-to-noise ratio.
 //!
 //! The channel adds white noise and nothing else: there is no fading, so that the errors of an MCS
-//! rise from few to nearly all within 2 dB. In a home the same MCS needs 5 to 10 dB more, and its
-//! errors rise more slowly. The streams of a frame share the power and do not disturb each other.
+//! rise from few to nearly all within 2 dB. In a home the same MCS needs 5 to 10 dB more (from
+//! memory), and its errors rise more slowly. The streams of a frame share the power and do not
+//! disturb each other.
 //!
 //! Source: the error rates of MPDUs of 1458 B that IEEE 802.11's task group ax agreed on for
-//! simulations of systems (IEEE 802.11-14/0571, and 11-14/0803 for other lengths), as ns-3
-//! tabulates them; here as a line in the logarithm of the error rate through 10 % and 1 %.
+//! simulations of systems (IEEE 802.11-14/0571, and 11-14/0803 for other lengths), not read there
+//! but in ns-3's tables (`reference/error-rate-tables.cc`); here as a line in the logarithm of the
+//! error rate through 10 % and 1 %.
 
 use super::{Format, Mode};
 use crate::math;
@@ -64,7 +66,8 @@ const OF_OFDM: [(usize, f64); 8] = [
 pub fn error_rate(mode: Mode, ratio: Decibels, bytes: u64) -> f64 {
     let mcs = usize::from(mode.mcs);
     let ([tenth, hundredth], shift) = match mode.format {
-        Format::Dsss | Format::Ofdm => {
+        Format::Dsss => unreachable!("an 802.11b station with a ratio is refused"),
+        Format::Ofdm => {
             let (mcs, shift) = OF_OFDM[mcs];
             (CONVOLUTIONAL[mcs], shift)
         }
@@ -112,6 +115,17 @@ mod tests {
             assert!(error(mode, tenth - 5.0, 1458) >= 1.0);
             assert!(error(mode, hundredth + 5.0, 1458) < 1e-5);
         }
+    }
+
+    #[test]
+    fn the_rates_of_802_11g_need_more_power_in_their_order() {
+        let errors = (0..8).map(|rate| error(mode(Format::Ofdm, rate, 1), 9.63, 1458));
+        let errors: Vec<f64> = errors.collect();
+        assert!(errors.is_sorted_by(|one, other| one <= other), "{errors:?}");
+        assert!((errors[4] - 0.1).abs() < 1e-9, "24 Mbit/s is MCS 3");
+        // BPSK at rate 3/4: 3 dB less than QPSK needs.
+        let nine = error(mode(Format::Ofdm, 1, 1), 6.37 - 3.01, 1458);
+        assert!((nine - 0.1).abs() < 1e-9, "{nine}");
     }
 
     #[test]

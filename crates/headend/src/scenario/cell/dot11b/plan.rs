@@ -8,8 +8,8 @@ use crate::link::cell::window::TryLimits;
 use crate::qdisc::lanes::Categories;
 use crate::queue::Framing;
 use crate::scenario::cell::plan::{
-    AccessPointPlan, CellPlan, StationPlan, Stations, check_eifs, check_overhead, check_slot,
-    check_within_slot, plan_tries,
+    AccessPointPlan, CellPlan, StationPlan, Stations, check_eifs, check_overhead, check_sifs,
+    check_slot, check_within_slot, plan_tries,
 };
 use crate::scenario::error::ScenarioError;
 use crate::scenario::queue::plan_queue;
@@ -111,13 +111,10 @@ fn plan_rules(path: &str, cell: &Dot11b) -> Result<Rules, ScenarioError> {
         long: plan_tries(path, "long_retry_limit", cell.long_retry_limit)?,
     };
     check_overhead(path, cell.overhead)?;
-    for (key, span) in [
-        ("sifs", cell.sifs),
-        ("difs", cell.difs),
-        ("propagation", cell.propagation),
-    ] {
+    for (key, span) in [("difs", cell.difs), ("propagation", cell.propagation)] {
         check_delay(&format!("{path}.{key}"), span)?;
     }
+    check_sifs(path, cell.sifs)?;
     check_eifs(path, cell.eifs.unwrap_or(cell.difs), cell.difs)?;
     check_slot(path, cell.slot)?;
     for (key, span) in [

@@ -171,8 +171,9 @@ pub struct WifiStation {
     pub frame_errors: Probability,
     /// The ratio of signal to noise between it and the access point, of the whole width and both
     /// ways, constant or in steps: MPDUs break as often as its MCS does at that ratio in white
-    /// noise. Unless it has an `mcs` (or a `rate`), rate control chooses among those up to the
-    /// cell's, and up to its streams, by what arrives. Not of 802.11b stations.
+    /// noise. A home's channel fades: it needs 5 to 10 dB more (from memory). Unless the station
+    /// has an `mcs` (or a `rate`), rate control chooses among those up to the cell's, and up to its
+    /// streams, by what arrives. Not of 802.11b stations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snr: Option<OrTable<Decibels, VaryingRatio>>,
     /// Stations that it does not hear, nor they it: their frames collide at the access point. With

@@ -32,8 +32,8 @@ pub struct EdcaCategory {
     /// voice; of an access point's video and voice 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aifsn: Option<u32>,
-    /// Smallest contention window: backoffs are drawn from 0 to so many slots, 2^n - 1. Default:
-    /// 15, 15, 7 and 3.
+    /// Smallest contention window: backoffs are drawn from 0 to this many slots; a value 2^n - 1.
+    /// Default: 15, 15, 7 and 3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cw_min: Option<u32>,
     /// Largest contention window, to which failures double it. Default: 1023, 1023, 15 and 7; of an
@@ -100,11 +100,10 @@ impl EdcaCategory {
             }
             if !(window + 1).is_power_of_two() {
                 let below = (window + 2).next_power_of_two() / 2 - 1;
-                let (why, above) = ("a window of 2^n - 1 slots, such as", 2 * below + 1);
-                return refuse(
-                    key,
-                    format!("expected {why} {below} or {above}, found {window}"),
-                );
+                let above = 2 * below + 1;
+                let why =
+                    format!("expected 2^n - 1 slots, such as {below} or {above}, found {window}");
+                return refuse(key, why);
             }
         }
         if windows.least > windows.most {

@@ -136,19 +136,15 @@ impl Channel {
             return refused(path, "snr", why);
         }
         let rate = station.rate.or(of_cell).unwrap_or(fastest);
-        if station.snr.is_some() && station.rate.is_none() {
-            return Ok(modes
-                .into_iter()
-                .filter(|mode| mode.rate() <= rate)
-                .collect());
-        }
-        let mode = modes.iter().copied().find(|mode| mode.rate() == rate);
-        mode.map(|mode| vec![mode]).ok_or_else(|| {
+        let Some(largest) = modes.iter().position(|mode| mode.rate() == rate) else {
             let rates: Vec<Rate> = modes.iter().map(|mode| mode.rate()).collect();
             let (of, rates) = (standard.name(), list(&rates));
             let why = format!("expected a rate of {of} ({rates}), found {rate}");
-            ScenarioError::invalid(format!("{path}.rate"), why)
-        })
+            return refused(path, "rate", why);
+        };
+        let is_controlled = station.snr.is_some() && station.rate.is_none();
+        let slowest = if is_controlled { 0 } else { largest };
+        Ok(modes[slowest..=largest].to_vec())
     }
 
     fn modern_modes(

@@ -16,8 +16,8 @@ use crate::qdisc::lanes::{Categories, DscpMap};
 use crate::qdisc::{QueueConfig, fq_codel};
 use crate::queue::Framing;
 use crate::scenario::cell::plan::{
-    AccessPointPlan, CellPlan, StationPlan, Stations, check_eifs, check_overhead, check_slot,
-    check_within_slot, plan_tries,
+    AccessPointPlan, CellPlan, StationPlan, Stations, check_eifs, check_overhead, check_sifs,
+    check_slot, check_within_slot, plan_tries,
 };
 use crate::scenario::error::ScenarioError;
 use crate::scenario::names::unknown;
@@ -39,8 +39,10 @@ const LONGEST_FRAME: Duration = Duration::from_micros(5484);
 /// A shorter quantum needs many rounds for each frame.
 const LEAST_QUANTUM: Duration = Duration::from_micros(10);
 const MOST_AHEAD: u32 = 100_000;
-/// More is no limit.
-const LONGEST_AHEAD: Duration = Duration::from_millis(1000);
+/// A frame that lasts much less is little but its preamble.
+const LEAST_AHEAD: Duration = Duration::from_micros(100);
+/// Longer than any radio's: Linux's default for a radio is 24 ms in all.
+const LONGEST_AHEAD: Duration = Duration::from_millis(100);
 
 /// Checks a cell and writes its defaults out.
 pub(in crate::scenario) fn plan(
@@ -146,11 +148,7 @@ fn plan_times(
     check_slot(path, slot)?;
     let sifs = Duration::from_micros(if band == Band::Ghz24 { 10 } else { 16 });
     let sifs = *cell.sifs.get_or_insert(sifs);
-    check_delay(&format!("{path}.sifs"), sifs)?;
-    if sifs.is_zero() {
-        let why = "expected some time, in which a receiver turns round, such as \"16 us\"";
-        return Err(ScenarioError::invalid(format!("{path}.sifs"), why));
-    }
+    check_sifs(path, sifs)?;
     Ok([slot, sifs])
 }
 
@@ -266,8 +264,9 @@ fn plan_access_point(
                 return refuse("airtime_quantum", &why);
             }
             let limit = *own.airtime_limit.get_or_insert(Duration::ZERO);
-            if limit > LONGEST_AHEAD {
-                let why = format!("expected {LONGEST_AHEAD} at most, found {limit}");
+            if !limit.is_zero() && !(LEAST_AHEAD..=LONGEST_AHEAD).contains(&limit) {
+                let why =
+                    format!("expected {LEAST_AHEAD} to {LONGEST_AHEAD}, or \"0 s\", found {limit}");
                 return refuse("airtime_limit", &why);
             }
         }
