@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, make_chart
 from headend.study import ClaimResult
 
+from ..dots import draw_dots
 from ..seeds import compare, hold, take
 
 Limits = dict[str, Any]
@@ -39,55 +38,55 @@ def wait(points: pl.DataFrame) -> pl.DataFrame:
     return points.with_columns(pl.col("prague_delay", "cubic_delay") - PATH)
 
 
-def check_shares(points: pl.DataFrame, limits: Limits) -> ClaimResult:
-    """Hold Prague's rate over CUBIC's."""
-    found = {
+def relate(
+    points: pl.DataFrame,
+    one: tuple[str, str],
+    other: tuple[str, str],
+    queues: str | None = None,
+) -> dict[str, list[float]]:
+    """Give one number over another in each setting, a value for each seed.
+
+    Parameters
+    ----------
+    points
+        The runs.
+    one, other
+        The column of a number, and the queue of the access point that it is of.
+    queues
+        Only settings with queues of this kind; None for all.
+    """
+    return {
         name_setting(own): compare(
-            take(points, "prague_rate", queue=limits["queue"], **own),
-            take(points, "cubic_rate", queue=limits["queue"], **own),
+            *(take(points, column, queue=queue, **own) for column, queue in (one, other))
         )
         for own in settings(points)
-        if own["queues"] == limits.get("queues", own["queues"])
+        if queues in (None, own["queues"])
     }
-    return hold(found, limits["low"], limits["high"])
+
+
+def check_shares(points: pl.DataFrame, limits: Limits) -> ClaimResult:
+    """Hold Prague's rate over CUBIC's."""
+    queue = limits["queue"]
+    one, other = ("prague_rate", queue), ("cubic_rate", queue)
+    return hold(relate(points, one, other, limits.get("queues")), limits["low"], limits["high"])
 
 
 def check_frames(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold Prague's rate with short frames over that with long ones."""
-    found = {
-        name_setting(own): compare(
-            take(points, "prague_rate", queue=limits["short"], **own),
-            take(points, "prague_rate", queue=limits["long"], **own),
-        )
-        for own in settings(points)
-    }
-    return hold(found, limits["factor"], math.inf, unit=" times")
+    one, other = ("prague_rate", limits["short"]), ("prague_rate", limits["long"])
+    return hold(relate(points, one, other), limits["factor"], unit=" times")
 
 
 def check_delay(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the wait of Prague's packets over that of CUBIC's."""
-    rows = wait(points)
-    found = {
-        name_setting(own): compare(
-            take(rows, "prague_delay", queue=limits["queue"], **own),
-            take(rows, "cubic_delay", queue=limits["queue"], **own),
-        )
-        for own in settings(points)
-    }
-    return hold(found, high=limits["factor"])
+    one, other = ("prague_delay", limits["queue"]), ("cubic_delay", limits["queue"])
+    return hold(relate(wait(points), one, other), high=limits["factor"])
 
 
 def check_fq_codel(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the wait of Prague's packets behind FQ-CoDel over that behind DualPI2."""
-    rows = wait(points)
-    found = {
-        name_setting(own): compare(
-            take(rows, "prague_delay", queue="fq_codel", **own),
-            take(rows, "prague_delay", queue=limits["queue"], **own),
-        )
-        for own in settings(points)
-    }
-    return hold(found, limits["factor"], unit=" times")
+    one, other = ("prague_delay", "fq_codel"), ("prague_delay", limits["queue"])
+    return hold(relate(wait(points), one, other), limits["factor"], unit=" times")
 
 
 def _draw(points: pl.DataFrame, columns: dict[str, str], scale: float, title: str) -> list[Panel]:
@@ -104,6 +103,7 @@ def _draw(points: pl.DataFrame, columns: dict[str, str], scale: float, title: st
             value_name="value",
         )
         .with_columns(pl.col("sender").replace(columns))
+        .rename({"queue": "case"})
     )
     panels = []
     for station, where in (("one", "one station"), ("other", "two stations")):
@@ -111,19 +111,8 @@ def _draw(points: pl.DataFrame, columns: dict[str, str], scale: float, title: st
             own = means.filter(station=station, queues=queues)
             if own.is_empty():
                 continue
-            dots = (
-                make_chart(own)
-                .mark_point(filled=True, size=60)
-                .encode(
-                    x=vl.X("value:Q", title=title),
-                    y=vl.Y("queue:N", title=None, sort=QUEUES),
-                    color=vl.Color(
-                        "sender:N",
-                        title=None,
-                        scale=vl.Scale(domain=["Prague", "CUBIC"], range=PALETTE[:2]),
-                    ),
-                )
-            )
+            x = vl.X("value:Q", title=title)
+            dots = draw_dots(own, x, "sender", ["Prague", "CUBIC"], QUEUES)
             panels.append(Panel(f"{where}, {queues}", dots))
     return panels
 

@@ -10,12 +10,20 @@ import polars as pl
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
-from headend.study import ClaimResult, ClaimVerdict, decide, decide_over_seeds, join_decisions
+from headend.study import ClaimResult, decide, decide_over_seeds, join_decisions
 
-Limits = dict[str, Any]
+from ..access_points import (
+    ABOVE,
+    NOT_RUN,
+    QUEUES,
+    Limits,
+    average,
+    compare,
+    draw_dots,
+    hold_gain,
+    take,
+)
 
-#: The access points in the order of the paper, and the stations.
-QUEUES = ["FIFO", "FQ-CoDel", "FQ-MAC", "Airtime"]
 STATIONS = ["fast_1", "fast_2", "slow"]
 NAMES = {"fast_1": "fast 1", "fast_2": "fast 2", "slow": "slow"}
 
@@ -36,10 +44,6 @@ TABLE = {
 
 #: Of an MPDU with a packet of 1500 B: IP bytes, and all bytes with delimiter, MAC header and FCS.
 PACKET, MPDU = 1500, 1544
-
-
-#: Above a bound, and not at it.
-ABOVE = 1e-9
 
 
 def time_data(size: int, rate: float) -> float:
@@ -91,17 +95,6 @@ def check_model(_points: Any, limits: Limits) -> ClaimResult:
     return ClaimResult(f"at most so many units of the last digit off: {told}", decide(agrees))
 
 
-def take(points: pl.DataFrame, column: str, **where: str) -> list[float]:
-    """Give a column of the chosen runs, a value for each seed; nothing if not run."""
-    rows = points.filter(**where).sort("seed")
-    return rows[column].cast(pl.Float64).to_list()
-
-
-def average(values: list[float]) -> float:
-    """Give the mean of the seeds."""
-    return sum(values) / len(values)
-
-
 def share(points: pl.DataFrame) -> pl.DataFrame:
     """Turn times on the air into shares of the stations' time, in percent."""
     return points.with_columns(pl.col(STATIONS) * 100 / pl.sum_horizontal(STATIONS))
@@ -113,7 +106,7 @@ def check_shares(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     where = {"case": limits["case"], "queues": limits["queues"]}
     found = [take(rows, name, **where) for name in STATIONS]
     if not found[0]:
-        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
+        return NOT_RUN
     within = limits["within"]
     decisions = [
         decide_over_seeds(own, wanted - within, wanted + within)
@@ -125,24 +118,18 @@ def check_shares(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     return join_decisions(decisions, told)
 
 
-def compare(points: pl.DataFrame, column: str, one: str, other: str, case: str) -> list[float]:
-    """Give a column with one access point over the same with another, seed by seed."""
-    upper, lower = (take(points, column, case=case, queues=queues) for queues in (one, other))
-    return [a / b for a, b in zip(upper, lower, strict=True)]
-
-
-def hold(found: dict[str, list[float]], low: float, high: float = math.inf) -> ClaimResult:
-    """Hold several ratios against the same bounds."""
+def hold(found: dict[str, list[float]], low: float) -> ClaimResult:
+    """Hold that each of several ratios is at least a number."""
     if not all(found.values()):
-        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
+        return NOT_RUN
     told = ", ".join(f"{average(values):.3g} times ({name})" for name, values in found.items())
-    return join_decisions([decide_over_seeds(own, low, high) for own in found.values()], told)
+    return join_decisions([decide_over_seeds(own, low) for own in found.values()], told)
 
 
 def check_latency(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold how many times as long a ping takes with FIFO as with another one."""
     found = {
-        name: compare(points, column, "FIFO", limits["over"], limits["case"])
+        name: compare(points, column, "FIFO", limits["over"], case=limits["case"])
         for name, column in (("fast", "ping_fast"), ("slow", "ping_slow"))
     }
     return hold(found, limits["factor"])
@@ -151,7 +138,7 @@ def check_latency(points: pl.DataFrame, limits: Limits) -> ClaimResult:
 def check_totals(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold how many times as much all get with one access point as with another."""
     found = {
-        case: compare(points, "total", limits["above"], limits["below"], case)
+        case: compare(points, "total", limits["above"], limits["below"], case=case)
         for case in limits["cases"]
     }
     return hold(found, limits["factor"] + ABOVE)
@@ -159,25 +146,14 @@ def check_totals(points: pl.DataFrame, limits: Limits) -> ClaimResult:
 
 def check_ratio(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold the ratio of two totals against a published one."""
-    case = limits["case"]
-    found = {case: compare(points, "total", limits["after"], limits["before"], case)}
-    wanted, within = limits["ratio"], limits["within"]
-    result = hold(found, wanted * (1 - within), wanted * (1 + within))
-    if result.verdict is ClaimVerdict.UNTESTABLE:
-        return result
-    totals = [
-        average(take(points, "total", case=case, queues=limits[side])) / 1e6
-        for side in ("before", "after")
-    ]
-    text = f"{average(found[case]):.2f} times: {totals[0]:.1f} and {totals[1]:.1f} Mbit/s"
-    return ClaimResult(text, result.verdict, result.interval, result.why, result.deciding_seeds)
+    return hold_gain(points, limits, case=limits["case"])
 
 
 def check_total(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     """Hold what all get together against a number in Mbit/s."""
     found = take(points, "total", case=limits["case"], queues=limits["queues"])
     if not found:
-        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
+        return NOT_RUN
     megabits = [value / 1e6 for value in found]
     wanted, within = limits["total"], limits["within"]
     decision = decide_over_seeds(megabits, wanted * (1 - within), wanted * (1 + within))
@@ -189,14 +165,15 @@ def check_order(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     column, case = limits["ping"], limits["case"]
     pairs = zip(limits["order"], limits["order"][1:], strict=False)
     found = [
-        (compare(points, column, one, other, case), 1 + ABOVE, math.inf) for one, other in pairs
+        (compare(points, column, one, other, case=case), 1 + ABOVE, math.inf)
+        for one, other in pairs
     ]
     if "alike" in limits:
         first, second = limits["alike"]
-        alike = compare(points, column, first, second, case)
+        alike = compare(points, column, first, second, case=case)
         found.append((alike, 1 / limits["factor"], limits["factor"]))
     if not all(ratios for ratios, *_ in found):
-        return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
+        return NOT_RUN
     told = ", ".join(
         f"{average(take(points, column, case=case, queues=queues)) / 1e6:.1f} ms ({queues})"
         for queues in QUEUES
@@ -211,7 +188,7 @@ def check_upload(points: pl.DataFrame, limits: Limits) -> ClaimResult:
     for case in limits["cases"]:
         fifo, airtime = (take(rows, "slow", case=case, queues=own) for own in ("FIFO", "Airtime"))
         if not airtime:
-            return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
+            return NOT_RUN
         decisions.append(decide_over_seeds(airtime, low=limits["above"]))
         less = [one - other for one, other in zip(fifo, airtime, strict=True)]
         decisions.append(decide_over_seeds(less, low=ABOVE))
@@ -228,7 +205,7 @@ def check_calls(points: pl.DataFrame, limits: Limits) -> ClaimResult:
             for queues in [*limits["bad"], *limits["good"]]
         }
         if not all(own.values()):
-            return ClaimResult("no such run", ClaimVerdict.UNTESTABLE)
+            return NOT_RUN
         decisions += [decide_over_seeds(own[queues], high=2.0) for queues in limits["bad"]]
         decisions += [decide_over_seeds(own[queues], low=4.0) for queues in limits["good"]]
         scores = ", ".join(f"{average(values):.2f} ({name})" for name, values in own.items())
@@ -301,22 +278,16 @@ def draw_latency(points: pl.DataFrame) -> list[Panel]:
         own = means.filter(load=load)
         if own.is_empty():
             continue
-        dots = (
-            make_chart(own)
-            .mark_point(filled=True, size=60)
-            .encode(
-                x=vl.X(
-                    "ms:Q",
-                    title="median round trip (ms)",
-                    scale=vl.Scale(type="log", domain=[5, 5000]),
-                ),
-                y=vl.Y("queues:N", title=None, sort=QUEUES),
-                color=vl.Color(
-                    "station:N",
-                    title=None,
-                    scale=vl.Scale(domain=["fast", "slow"], range=[PALETTE[0], PALETTE[2]]),
-                ),
-            )
+        dots = draw_dots(
+            own,
+            vl.X(
+                "ms:Q",
+                title="median round trip (ms)",
+                scale=vl.Scale(type="log", domain=[5, 5000]),
+            ),
+            vl.Y("queues:N", title=None, sort=QUEUES),
+            "station",
+            {"fast": PALETTE[0], "slow": PALETTE[2]},
         )
         panels.append(Panel(load, dots))
     return panels
@@ -328,17 +299,11 @@ def draw_totals(points: pl.DataFrame) -> list[Panel]:
     means = rows.group_by("load", "queues", maintain_order=True).agg(
         total=pl.col("total").mean() / 1e6
     )
-    dots = (
-        make_chart(means)
-        .mark_point(filled=True, size=60)
-        .encode(
-            x=vl.X("total:Q", title="total (Mbit/s)"),
-            y=vl.Y("load:N", title=None, sort=list(SHOWN.values())),
-            color=vl.Color(
-                "queues:N",
-                title=None,
-                scale=vl.Scale(domain=QUEUES, range=PALETTE[: len(QUEUES)]),
-            ),
-        )
+    dots = draw_dots(
+        means,
+        vl.X("total:Q", title="total (Mbit/s)"),
+        vl.Y("load:N", title=None, sort=list(SHOWN.values())),
+        "queues",
+        dict(zip(QUEUES, PALETTE, strict=False)),
     )
     return [Panel("", dots)]
