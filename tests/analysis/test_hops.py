@@ -15,11 +15,12 @@ import headend
 from headend.analysis.air import list_air_shares
 from headend.analysis.channels import gather_cells
 from headend.analysis.diagnosis import diagnose
-from headend.analysis.facts import Action, Hops, TurnWait
+from headend.analysis.facts import Action, Fact, HiddenStations, Hops, TurnWait
+from headend.analysis.hidden import find_hidden_pairs
 from headend.analysis.hops import find_hops as find_hops_of
 from headend.analysis.quality import judge_flows
 from headend.analysis.queue_state import describe_queue
-from headend.analysis.queues import find_key
+from headend.analysis.queues import LOSSY_SHARE, find_key
 from headend.analysis.trials import choose_trial, list_candidates
 from headend.results.record import Record
 from headend.running.advice import try_advice
@@ -406,7 +407,7 @@ def test_a_slow_station_that_has_its_best_rate_is_not_told_to_come_nearer() -> N
     assert "nearer" not in told
 
 
-def make_hidden(rate: str, rts: str | None = None) -> dict[str, Any]:
+def make_hidden(rate: str, rts: str | None = None, up: str = "200 Mbit/s") -> dict[str, Any]:
     """Make a home in which two stations that send do not hear each other."""
     sends = {"application": {"cbr": {"rate": rate, "size": "1500 B"}}, "rtt": "20 ms"}
     flows = {
@@ -418,7 +419,9 @@ def make_hidden(rate: str, rts: str | None = None) -> dict[str, Any]:
     }
     stations = {"attic": {"hidden_from": ["cellar"]}, "cellar": {}, "phone": {}}
     cell = {"rts_threshold": rts} if rts else {}
-    return make_modern(flows, stations, "dot11n", ampdu_mpdus=32, **cell)
+    home = make_modern(flows, stations, "dot11n", ampdu_mpdus=32, **cell)
+    home["link"]["cable"]["docsis"]["upstream"]["rate"] = up
+    return home
 
 
 def test_stations_that_do_not_hear_each_other_are_told_and_announced_frames_tried(
@@ -448,6 +451,36 @@ def test_hidden_stations_are_no_cause_where_frames_are_announced_or_hardly_any_m
         result = headend.run(home)
         assert Action.ANNOUNCE_FRAMES not in list_remedies(result)
         assert "do not hear each other" not in " ".join(answer_run(result).sentences)
+
+
+def list_hidden(record: Record) -> list[Fact]:
+    """List the causes that hidden stations are."""
+    return [cause for cause in diagnose(record).causes if isinstance(cause, HiddenStations)]
+
+
+def test_hidden_stations_are_no_cause_where_the_modem_makes_packets_wait() -> None:
+    """Their frames collide much, yet what is waited for is the modem: the Wi-Fi keeps up."""
+    home = make_hidden("6 Mbit/s", up="5 Mbit/s")
+    home["link"]["cable"]["docsis"]["upstream"]["queue"] = {"drop_tail": {"limit": "256 KiB"}}
+    result = headend.run(home)
+    assert does_suffer(result)
+    assert find_hidden_pairs(result, "wifi")
+    medians = {row["queue"]: row["delay_p50_ns"] for row in result.rows("queues")}
+    assert medians["cable.up"] > 100e6 > 1e6 > medians["wifi.attic.up"]
+    assert not list_hidden(result)
+    assert [hop.link for hop in find_hops(result).guilty] == ["cable"]
+
+
+def test_hidden_stations_are_no_cause_where_nobody_suffers_and_hardly_a_packet_is_given_up() -> (
+    None
+):
+    result = headend.run(make_hidden("6 Mbit/s"))
+    hidden = find_hidden_pairs(result, "wifi")
+    assert hidden
+    assert hidden.given_up_ratio <= LOSSY_SHARE
+    assert not does_suffer(result)
+    assert not list_hidden(result)
+    assert not find_hops(result).guilty
 
 
 def test_a_medium_that_gives_up_is_that_of_the_wifi() -> None:

@@ -22,7 +22,7 @@ from headend.analysis.facts import Action, Diagnosis, Fact, Remedy
 from headend.analysis.flow_groups import FlowGroup, gather_groups
 from headend.analysis.grading import PICTURE
 from headend.analysis.hidden import THRESHOLD, find_hidden_pairs
-from headend.analysis.hops import find_hops
+from headend.analysis.hops import BEYOND, find_hops, list_blamed
 from headend.analysis.lateness import find_emulation, is_open_loop, is_trustworthy
 from headend.analysis.modem_tlvs import find_tlvs, list_tlv_settings
 from headend.analysis.policers import find_policed
@@ -454,25 +454,35 @@ def shorten(record: Record, queue: QueueState) -> Remedy:
 
 def find_main_causes(case: Case) -> Iterable[Fact]:
     """Find why the flows that suffer do so; where none does, describe the line."""
-    if hidden := _find_hidden(case):
-        # What would be told without them may help as well.
-        others = [
-            fact.main if isinstance(fact, facts.SeveralCauses) else fact
-            for fact in _find_other_causes(case)
-        ]
-        rest = [own for fact in others for own in fact.remedies]
-        return [replace(hidden, remedies=(*hidden.remedies, *dict.fromkeys(rest)))]
-    return _find_other_causes(case)
+    others = list(_find_other_causes(case))
+    hidden = _find_hidden(case)
+    if hidden is None or _lie_elsewhere(case, others, hidden.hidden.link):
+        return others
+    # What would be told without them may help as well.
+    mains = [fact.main if isinstance(fact, facts.SeveralCauses) else fact for fact in others]
+    rest = dict.fromkeys(own for fact in mains for own in fact.remedies)
+    return [replace(hidden, remedies=(*hidden.remedies, *rest))]
 
 
 def _find_hidden(case: Case) -> facts.HiddenStations | None:
-    """Find that stations do not hear each other, in a cell on the way of who suffers most."""
+    """Find a cell on the worst flow's way whose stations do not hear each other.
+
+    Where nobody suffers, their frames may meet: then it matters only that many packets are given
+    up.
+    """
     flow = case.worst.flow if case.worst else case.groups[0].worst.flow if case.groups else ""
     for link in list_links(case.record, flow):
-        if hidden := find_hidden_pairs(case.record, link):
+        hidden = find_hidden_pairs(case.record, link)
+        if hidden and (case.suffering or hidden.given_up_ratio > LOSSY_SHARE):
             remedy = Remedy(Action.ANNOUNCE_FRAMES, link, hidden.path, THRESHOLD)
             return facts.HiddenStations(hidden, remedies=(remedy,))
     return None
+
+
+def _lie_elsewhere(case: Case, causes: Sequence[Fact], link: str) -> bool:
+    """Say whether a cause is about another link than one, or about what lies beyond all links."""
+    blamed = {name for name, _ in list_blamed(case.record, causes, case.queue)}
+    return not blamed <= {link} or any(isinstance(cause, BEYOND) for cause in causes)
 
 
 def _find_other_causes(case: Case) -> Iterable[Fact]:

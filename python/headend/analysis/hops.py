@@ -19,10 +19,10 @@ from headend.results.record import Record
 from headend.scenario.cells import find_cell
 
 #: A link, and the direction in which it is to blame; empty for both.
-_Blame = tuple[str, str]
+Blame = tuple[str, str]
 
 #: Causes that lie beyond all links.
-_BEYOND = (facts.LossyPath, facts.LongPath)
+BEYOND = (facts.LossyPath, facts.LongPath)
 
 #: Causes that say nothing of any link.
 _UNKNOWN = (facts.Unexplained, facts.Spells)
@@ -53,7 +53,7 @@ def find_hops(
     if flow is None or not causes or any(isinstance(cause, _UNKNOWN) for cause in causes):
         return None
     blamed: dict[str, set[str]] = {}
-    for link, direction in _list_blamed(record, causes, queue):
+    for link, direction in list_blamed(record, causes, queue):
         blamed.setdefault(link, set()).update([direction] if direction else ["up", "down"])
     return Hops(flow, tuple(_describe_hops(record, flow, blamed)), suffers)
 
@@ -81,10 +81,18 @@ def _describe_hops(record: Record, flow: str, blamed: dict[str, set[str]]) -> It
         )
 
 
-def _list_blamed(
+def list_blamed(
     record: Record, causes: Sequence[Fact], queue: QueueState | None
-) -> Iterator[_Blame]:
-    """List the links that causes are about."""
+) -> Iterator[Blame]:
+    """List the links that causes are about, with the direction in which each is to blame.
+
+    Nothing of a cause that lies beyond all links, and of one that blames none.
+
+    Parameters
+    ----------
+    queue
+        The queue that the run is judged by: some causes are about it.
+    """
     for cause in causes:
         if isinstance(cause, facts.SeveralCauses):
             yield from ((group.link, group.direction) for group in cause.groups)
@@ -106,11 +114,11 @@ def _list_blamed(
                 yield cause.queue.link, cause.queue.direction
             if isinstance(cause, facts.TurnWait):
                 yield from (_find_place(record, other) for other in cause.others)
-        elif not isinstance(cause, _BEYOND) and queue and _is_busy(queue):
+        elif not isinstance(cause, BEYOND) and queue and _is_busy(queue):
             yield queue.link, queue.direction
 
 
-def _find_place(record: Record, queue: str) -> _Blame:
+def _find_place(record: Record, queue: str) -> Blame:
     """Give the link and the direction of a queue; a station may be named like a direction."""
     rows = (row for row in record.rows("queues") if row["queue"] == queue)
     direction = next((row["direction"] for row in rows), "")
