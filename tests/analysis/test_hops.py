@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from headend.analysis.hops import find_hops as find_hops_of
 from headend.analysis.quality import judge_flows
 from headend.analysis.queue_state import describe_queue
 from headend.analysis.queues import LOSSY_SHARE, find_key
-from headend.analysis.trials import choose_trial, list_candidates
+from headend.analysis.trials import Trial, choose_trial, compare_with, list_candidates
 from headend.results.record import Record
 from headend.running.advice import try_advice
 from headend.running.experiment import plan_run
@@ -354,6 +354,37 @@ def test_a_queue_for_each_station_is_tried_and_told_where_it_helps_most(
         "Give each station a queue of its own and the same time on the air, as Linux's access"
         f" points do (by_station). Tried `--set {written}`: call "
     )
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_a_run_was_given_of_its_access_point_is_kept_in_the_trial_without_ahead(
+    whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before and after differ in the advice alone, however ``ahead`` was written."""
+    monkeypatch.setattr("headend.running.advice.LEAST_SECONDS", 600.0)
+    tried = []
+
+    def hold(first: Record, after: Record, settings: Sequence[tuple[str, str]]) -> Trial:
+        tried.append(after.manifest["scenario"]["link"]["wifi"]["dot11ax"]["access_point"])
+        return compare_with(first, after, settings)
+
+    monkeypatch.setattr("headend.running.advice.compare_with", hold)
+    table = "link.wifi.dot11ax.access_point"
+    ahead = (table, "{ahead = 20}") if whole else (f"{table}.ahead", "20")
+    others = [
+        (f"{table}.edca.best_effort.aifsn", "4"),
+        (f"{table}.queue.drop_tail.limit", "500 packets"),
+    ]
+    home = make_modern({"call": CALL, "get": DOWNLOAD, "print": PRINT}, OLD)
+    plan = plan_run(home, [ahead, *others])
+    result = plan.carry_out()
+    before = result.manifest["scenario"]["link"]["wifi"]["dot11ax"]["access_point"]
+    assert before["ahead"] == 20
+    assert before["edca"]["best_effort"]["aifsn"] == 4
+    try_advice(plan, result, threading.Event())
+    (after,) = [own for own in tried if own["queues"] == "by_station"]
+    assert (after["queue"], after["edca"]) == (before["queue"], before["edca"])
+    assert "ahead" not in after
 
 
 def test_a_queue_for_each_station_is_not_proposed_where_each_has_one_or_none_can() -> None:

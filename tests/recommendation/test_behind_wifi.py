@@ -242,11 +242,13 @@ def write_modern(folder: Path, flows: str, without: str = "airtime_quantum") -> 
 
 
 def test_a_queue_for_each_station_is_tried_where_the_cell_can_have_it(tmp_path: Path) -> None:
-    """The radio takes nothing ahead then, and the queue is the usual one of Linux."""
+    """The radio takes nothing ahead then, and the queue is the one that is written."""
     request = read_request([write_modern(tmp_path, DOWNLOAD)])
     (tier,) = request.tiers
     scenario = request.write_scenario(tier, find(request, "access point by station"))
-    assert scenario["link"]["wifi"]["dot11ax"]["access_point"] == {"queues": "by_station"}
+    queue = {"drop_tail": {"limit": "300 packets"}}
+    own = scenario["link"]["wifi"]["dot11ax"]["access_point"]
+    assert own == {"queue": queue, "queues": "by_station"}
     flow = request.write_scenario(tier, find(request, "access point fq_codel"))
     point = flow["link"]["wifi"]["dot11ax"]["access_point"]
     assert point == {"ahead": 20, "queue": "fq_codel"}
@@ -306,7 +308,7 @@ def test_settings_of_the_wifi_and_of_who_stays_at_home_are_left_out_over_etherne
     assert list_paths("nobody uploads") == [key for key in given if "put" not in key]
 
 
-def test_a_queue_of_the_wifi_that_is_given_is_that_of_today_and_not_of_what_is_tried(
+def test_a_queue_of_the_wifi_that_is_given_stays_but_where_another_queue_is_tried(
     tmp_path: Path,
 ) -> None:
     point = "link.wifi.dot11ax.access_point"
@@ -322,7 +324,7 @@ def test_a_queue_of_the_wifi_that_is_given_is_that_of_today_and_not_of_what_is_t
 
     assert resolve("as it is") == ("codel", "by_category")
     assert resolve("access point fq_codel") == ("fq_codel", "by_category")
-    assert resolve("access point by station") == ("fq_codel", "by_station")
+    assert resolve("access point by station") == ("codel", "by_station")
 
 
 def test_points_that_run_for_another_time_than_the_scenario_are_told(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from headend.recommendation.tier import copy_tables
-from headend.scenario.cells import BY_STATION, find_cell
+from headend.scenario.cells import STATION_QUEUE_KEYS, find_cell, write_station_queues
 
 #: The queue that is tried.
 QUEUE = "fq_codel"
@@ -58,7 +58,7 @@ def write_cells(cells: Mapping[str, Any], air: Air | None) -> dict[str, Any]:
         table = link[cell.kind]
         if air is Air.STATION_QUEUES:
             if cell.shares_queue:
-                table["access_point"] = _write_station_queues(cell.access_point)
+                table["access_point"] = write_station_queues(cell.access_point)
             continue
         table["access_point"] = {**table.get("access_point", {}), "queue": QUEUE}
         if air is Air.NODES:
@@ -94,19 +94,11 @@ def list_written(cells: Mapping[str, Any], air: Air | None) -> list[str]:
         if air is None or (cell := find_cell(link)) is None:
             continue
         keys = ["access_point.queue"]
-        keys += ["access_point.queues", "access_point.ahead"] if air is Air.STATION_QUEUES else []
+        if air is Air.STATION_QUEUES:
+            keys = [f"access_point.{key}" for key in STATION_QUEUE_KEYS]
         keys += [f"station.{own}.queue" for own in cell.stations] if air is Air.NODES else []
         found += [f"link.{name}.{cell.kind}.{key}" for key in keys]
     return found
-
-
-def _write_station_queues(point: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the table of an access point with a queue for each station, of its usual discipline.
-
-    The radio takes nothing ahead then, so that its key is left out.
-    """
-    kept = {key: value for key, value in point.items() if key not in ("ahead", "queue")}
-    return {**kept, "queues": BY_STATION}
 
 
 def write_hosts(

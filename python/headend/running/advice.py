@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from headend.analysis.trials import Setting, Trial, compare_with, list_candidates
 from headend.custom.interruption import CodeInterrupted
 from headend.errors import InputError
-from headend.scenario.cells import BY_STATION
+from headend.files import parse_toml
+from headend.scenario.cells import BY_STATION, STATION_QUEUE_KEYS, write_station_queues
 from headend.scenario.parameters import find_value
-from headend.scenario.source import write_value
+from headend.scenario.source import Overrides, write_value
 
 if TYPE_CHECKING:
     from headend.running.experiment import Plan
@@ -51,11 +52,34 @@ def _leave_out_ahead(plan: Plan, setting: Setting) -> Setting:
     if value != BY_STATION or place == path or plan.text is None:
         return setting
     table = find_value(plan.text.parse(), place)
-    own = dict(table) if isinstance(table, Mapping) else {}
-    is_set = any(name == f"{place}.ahead" for name, _ in plan.overrides)
-    if own.pop("ahead", None) is None and not is_set:
+    for name, text in plan.overrides:
+        if name == place:
+            table = parse_toml(f"value = {text}")["value"]
+    point = table if isinstance(table, Mapping) else {}
+    if "ahead" not in point and not any(name == f"{place}.ahead" for name, _ in plan.overrides):
         return setting
-    return place, write_value({**own, "queues": BY_STATION}, "access_point")
+    return place, write_value(write_station_queues(point), "access_point")
+
+
+def _add_settings(overrides: Overrides, settings: Sequence[Setting]) -> list[Setting]:
+    """Add settings to what a run was given, in place of the same and of what is below them.
+
+    Of the table of an access point only those keys are replaced that it is there for: what else a
+    run was given of it comes after the table, and stays.
+    """
+    tables = [own for own in settings if own[0].endswith(".access_point")]
+    gone = {path for path, _ in settings}
+    gone |= {f"{path}.{key}" for path, _ in tables for key in STATION_QUEUE_KEYS}
+    above = {path for path, _ in tables}
+    kept = [
+        (name, value)
+        for name, value in overrides
+        if name not in gone and not any(name.startswith(f"{path}.") for path in gone - above)
+    ]
+    # What holds the table itself comes before it.
+    holding = [own for own in kept if any(path.startswith(f"{own[0]}.") for path in above)]
+    rest = [own for own in kept if own not in holding]
+    return [*holding, *tables, *rest, *(own for own in settings if own not in tables)]
 
 
 def _try_one(
@@ -64,14 +88,8 @@ def _try_one(
     """Run a plan with settings more, or in place of the same; None if it does not end."""
     if seconds <= 0 or stop.is_set() or plan.text is None:
         return None
-    replaced = tuple(path for path, _ in settings)
-    overrides = [
-        pair
-        for pair in plan.overrides
-        if not any(pair[0] == path or pair[0].startswith(f"{path}.") for path in replaced)
-    ]
     try:
-        loaded = plan.text.load([*overrides, *settings])
+        loaded = plan.text.load(_add_settings(plan.overrides, settings))
     except (InputError, CodeInterrupted):
         return None
     from headend.engine.columns import Frames

@@ -21,6 +21,8 @@ _OLDEST = "dot11b"
 #: time on the air.
 BY_STATION = "by_station"
 
+#: The keys of an access point that a queue for each station writes, or leaves out.
+STATION_QUEUE_KEYS = ("queues", "ahead")
 
 #: The best rates of the standards that have no MCS (IEEE 802.11-2020 §16 and §17).
 _BEST_RATES = {"dot11b": "11 Mbit/s", "dot11g": "54 Mbit/s"}
@@ -131,3 +133,17 @@ def find_cell(link: Any) -> Cell | None:
         if str(kind).startswith(_STEM):
             return Cell(str(kind), table if isinstance(table, Mapping) else {})
     return None
+
+
+def write_station_queues(point: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the table of an access point with a queue for each station; a queue written is kept.
+
+    The radio takes nothing ahead then, so that its key is left out.
+
+    Examples
+    --------
+    >>> write_station_queues({"ahead": 20, "queue": "codel"})
+    {'queue': 'codel', 'queues': 'by_station'}
+    """
+    kept = {key: value for key, value in point.items() if key not in STATION_QUEUE_KEYS}
+    return {**kept, "queues": BY_STATION}
