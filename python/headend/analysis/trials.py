@@ -29,8 +29,8 @@ from headend.results.record import Record
 #: A setting: its path and its value.
 Setting = tuple[str, str]
 
-#: Settings that are tried of one run, where one queue is to be shortened: all that are proposed,
-#: and other laws up to so many.
+#: Most settings tried for one queue, unless more are proposed; other queue disciplines fill up to
+#: this number.
 MOST_TRIALS = 2
 
 #: Laws that are tried where a queue has none, after the one that is proposed. What a modem's file

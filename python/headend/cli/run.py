@@ -59,7 +59,8 @@ SHORT_SECONDS = 0.1
 )
 @click.option(
     "--no-advice",
-    help="Try no settings: by default, what would help is run too, in twice the run's own time.",
+    help="Try no settings: by default, what would help is run too, in at most five times the run's"
+    " own time (three seconds at least).",
     is_flag=True,
 )
 @click.option(

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from headend.running.experiment import Plan
     from headend.running.result import Result
 
-#: All trials together take this many times what the run took, and this many seconds at least: there
-#: are two or three, and one that lets more packets through takes longer than the run.
+#: All trials together take at most this many times what the run took, or this many seconds where
+#: that is more: one that lets more packets through takes longer than the run (ADR 0041).
 TIMES, LEAST_SECONDS = 5.0, 3.0
 
 
