@@ -189,6 +189,25 @@ def test_a_question_does_not_ask_for_whom_what_only_watches() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("key", "values", "asks"),
+    [
+        ("access_point.queues", ["by_category", "by_station"], "Which queues suit "),
+        ("sifs", ["10 us", "16 us"], "Which sifs suits "),
+        ("mcs", [3, 5], "Which mcs suits "),
+    ],
+)
+def test_a_question_asks_in_the_plural_for_what_is_a_plural(
+    key: str, values: list[str], asks: str
+) -> None:
+    cell: dict[str, Any] = {"wifi": {"dot11n": {"station": {"phone": {}, "laptop": {}}}}}
+    flows = {"call": {"host": "phone", "application": "voice", "rtt": "30 ms"}}
+    home: dict[str, Any] = {"duration": "3 s", "warmup": "1 s", "link": cell, "flow": flows}
+    home["host"] = {name: {"via": [f"wifi.{name}"]} for name in ("phone", "laptop")}
+    found = compare(home, {f"link.wifi.dot11n.{key}": values})
+    assert asks in answer_comparison(found.variants).question
+
+
 def make_fate(key_figure: KeyFigure, *values: float) -> FlowOutcome:
     """Give a fate with a number for each seed."""
     (party, *_) = gather_groups(judge_flows(make_street(2)))

@@ -7,7 +7,6 @@ about the scenario, and a comparison is about the choice.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -36,6 +35,11 @@ if TYPE_CHECKING:
 
 #: Flows and groups that a question names at most.
 MOST_ASKED = 4
+
+#: Keys of a scenario that are plurals: "Which queues suit …", and "Which MCS suits …".
+PLURALS = frozenset(
+    {"connections", "neighbours", "opportunities", "queues", "retries", "stations", "streams"}
+)
 
 #: Rows of a grid's matrix; where there are more, flows with good grades everywhere are left out.
 MOST_ROWS = 15
@@ -105,8 +109,7 @@ def _ask(grid: Grid, tiers: Sequence[TierOutcome]) -> str:
         verb = "does" if len(people) == 1 else "do"
         return f"How {verb} {whom} fare under each {grid.choice.name}{where}?"
     which = f"Which {grid.choice.name}" if grid.choice.path else "Which of these settings"
-    # An MCS is one.
-    is_plural = bool(grid.choice.path) and re.search(r"[^cs]s$", grid.choice.name)
+    is_plural = bool(grid.choice.path) and grid.choice.name.rpartition(".")[2] in PLURALS
     return f"{which} suit{'' if is_plural else 's'} {whom}{where}?"
 
 
