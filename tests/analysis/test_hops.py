@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import headend
-from headend.analysis.air import list_air_shares
+from headend.analysis.air import list_air_shares, measure_bits
 from headend.analysis.channels import gather_cells
 from headend.analysis.diagnosis import diagnose
 from headend.analysis.facts import Action, Fact, HiddenStations, Hops, TurnWait
@@ -619,3 +619,18 @@ def test_a_station_whose_rate_control_chose_low_rates_is_the_slow_one() -> None:
     assert not shares["laptop"].is_slow
     # At 4 dB two streams have 1 dB each, which no mode but the slowest stands for long.
     assert shares["phone"].rate_bps < 150e6 < 500e6 < shares["laptop"].rate_bps
+
+
+def test_bits_of_a_station_with_rate_control_count_at_the_rate_that_it_chose() -> None:
+    """They take as much of their frames as with a fixed mode of about that rate."""
+
+    def run(phone: dict[str, Any]) -> tuple[float, float]:
+        stations = {"laptop": {}, "phone": phone}
+        flows = {"put": {**UPLOAD, "host": "phone"}}
+        result = headend.run(make_modern(flows, stations, ampdu_mpdus=1))
+        rate = {one.station: one.rate_bps for one in list_air_shares(result, "wifi")}["phone"]
+        return rate, measure_bits(result, "wifi")
+
+    slower, chosen, faster = run({"mcs": 1}), run({"snr": "8 dB"}), run({"mcs": 3})
+    assert slower[0] < chosen[0] < faster[0]
+    assert slower[1] > chosen[1] > faster[1]

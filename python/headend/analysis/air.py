@@ -43,7 +43,8 @@ class AirShare:
     air_ratio
         Share of the time: its frames up and down with their gaps and answers, and broken ones.
     rate_bps
-        Its data rate, bit/s, the mean of what rate control chose; of a group the lowest.
+        Its data rate, bit/s: of what rate control chose the harmonic mean, weighted by MPDUs; of a
+        group the lowest.
     is_slow
         Whether its rate is half of the fastest station's or less.
     """
@@ -79,15 +80,15 @@ def list_air_shares(record: Record, link: str) -> tuple[AirShare, ...]:
 def _list_rates(record: Record, link: str) -> Mapping[str, float]:
     """List the data rates of a cell's stations, by their names, bit/s.
 
-    Where rate control chose it, that is the mean over the MPDUs from and to a station.
+    Of what rate control chose it is the harmonic mean, weighted by MPDUs from and to a station.
     """
-    prefix = f"{link}."
     rates = {
-        row["queue"].removeprefix(prefix).rpartition(".")[0]: row["rate_bps"]
+        _name_station(link, row["queue"]): row["rate_bps"]
         for row in record.rows("queues")
         if row["link"] == link and row["direction"] == "up"
     }
-    mpdus, times = defaultdict[str, int](int), defaultdict[str, float](float)
+    mpdus: defaultdict[str, int] = defaultdict(int)
+    times: defaultdict[str, float] = defaultdict(float)
     for row in record.rows("rate_control"):
         if row["link"] == link:
             mpdus[row["station"]] += row["mpdus"]
@@ -95,18 +96,27 @@ def _list_rates(record: Record, link: str) -> Mapping[str, float]:
     return rates | {station: mpdus[station] / times[station] for station in mpdus}
 
 
+def _name_station(link: str, queue: str) -> str:
+    """Name the station whose queue of what goes up this is."""
+    return queue.removeprefix(f"{link}.").rpartition(".")[0]
+
+
 def measure_bits(record: Record, link: str) -> float:
     """Give the share of the time of a cell's frames, gaps included, that bits of packets take.
 
-    What goes down counts at the fastest station's rate, so that it is too little where another is
-    much slower.
+    Downlink bits are counted at the fastest station's rate: the share is too small where another
+    station is slower.
     """
     time = (record.manifest["simulated_ns"] - record.manifest.get("warmup_ns", 0)) / 1e9
-    bits = sum(
-        8 * row["bytes_dequeued"] / row["rate_bps"]
-        for row in record.rows("queues")
-        if row["link"] == link and row["rate_bps"]
-    )
+    rates = _list_rates(record, link)
+    bits = 0.0
+    for row in record.rows("queues"):
+        if row["link"] != link:
+            continue
+        rate = row["rate_bps"]
+        if row["direction"] == "up":
+            rate = rates[_name_station(link, row["queue"])]
+        bits += 8 * row["bytes_dequeued"] / rate if rate else 0.0
     taken = sum(share.air_ratio for share in list_air_shares(record, link))
     return float(bits / (time * taken)) if time and taken else 0.0
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headend.running.result import Result
 
 #: All trials together take at most this many times what the run took, or this many seconds where
-#: that is more: one that lets more packets through takes longer than the run (ADR 0041).
+#: that is more: one that lets more packets through takes longer than the run.
 TIMES, LEAST_SECONDS = 5.0, 3.0
 
 
