@@ -61,7 +61,8 @@ class Cell(NamedTuple):
     def shares_queue(self) -> bool:
         """Whether stations share the queue of the access point, and each could have its own."""
         is_able = self.kind != _OLDEST and self.access_point.get("queues") != BY_STATION
-        return is_able and (len(self.stations) > 1 or any("count" in own for own in self._tables))
+        has_group = any(own.get("count", 1) != 1 for own in self._tables)
+        return is_able and (len(self.stations) > 1 or has_group)
 
     @property
     def hidden_pairs(self) -> tuple[tuple[str, str], ...]:
