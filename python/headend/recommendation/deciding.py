@@ -215,9 +215,9 @@ class Decision(Evaluation):
         return better, worse
 
     def list_mended(self, setting: int, other: int) -> list[str]:
-        """List the terms of conditions that fail in another setting and hold in this one, for sure.
+        """List the conditions that fail in one setting and hold for sure in this one.
 
-        Their difference may be within its interval, where seeds differ much in the other.
+        They do even if the interval of their difference includes zero.
         """
         return [
             one.term.text
@@ -472,10 +472,13 @@ def _list_unvalued(
     What no run of that line measures tells nothing of what helps it: the time until a film began
     before what is measured. What was asked for by name stays, and so do all where none would.
     """
-    numbers = (at for at, own in enumerate(candidates, 1) if own.feature is Feature.TODAY)
-    today, own = next(numbers, None), {one.term.text for one in demands.constraints}
-    asked = [one.term.text for one in criteria.constraints]
+    numbers = (at for at, one in enumerate(candidates, 1) if one.feature is Feature.TODAY)
+    today = next(numbers, None)
     if not tier.is_own or today is None:
         return ()
-    valued = [text for text in asked if today in terms[text].estimates]
-    return tuple(text for text in asked if text not in valued and text in own) if valued else ()
+    asked = [one.term.text for one in criteria.constraints]
+    valued = {text for text in asked if today in terms[text].estimates}
+    if not valued:
+        return ()
+    peoples = {one.term.text for one in demands.constraints}
+    return tuple(text for text in asked if text in peoples - valued)

@@ -157,7 +157,7 @@ class OwnChoices:
         return any(self.relieves(own) for own in of_air if not self.decision.find(own).router)
 
     def relieves(self, setting: int) -> bool:
-        """Say whether something of which a condition is missed today is clearly better, or well."""
+        """Say whether a condition that fails today is clearly better, or holds for sure."""
         missed = {one.term.text for one in self.decision.list_missed(self.today)}
         better, _ = self.decision.list_changes(setting, self.today)
         mended = self.decision.list_mended(setting, self.today)

@@ -212,7 +212,7 @@ def _advise_plainly(remedy: Remedy) -> str:
     return advise_on_air(Remedy(remedy.action))
 
 
-#: What is told of a cell's remedies below its cause.
+#: Sentence for each remedy of a cell.
 _WRITERS: Mapping[Action, Callable[[Remedy], str]] = {
     Action.MORE_AIR: _advise_plainly,
     Action.LARGER_PACKETS: _advise_plainly,

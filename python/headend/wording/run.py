@@ -77,9 +77,9 @@ def _advise(record: Record, diagnosis: Diagnosis) -> str:
         helping = (own for own in diagnosis.cause.remedies if _is_tried(own, best.settings))
         remedy = next(helping, remedy)
     elif diagnosis.cause:
-        # Nor is that advised of which nothing remains where its setting does not help.
-        needless = (Action.STATION_QUEUES, Action.ANNOUNCE_FRAMES)
-        rest = (own for own in diagnosis.cause.remedies if own.action not in needless)
+        # No trial helped: advice that is only its setting is not given.
+        only_settings = (Action.STATION_QUEUES, Action.ANNOUNCE_FRAMES)
+        rest = (own for own in diagnosis.cause.remedies if own.action not in only_settings)
         remedy = next(rest, remedy)
     # A proposal says why; what needs no setting may help where no setting does.
     says_more = remedy.action in EXPLAINED or remedy.aqm_tlv or remedy.buffer_tlv
