@@ -245,14 +245,14 @@ def test_a_queue_for_each_station_is_tried_where_the_cell_can_have_it(tmp_path: 
     """The radio takes nothing ahead then, and the queue is the one that is written."""
     request = read_request([write_modern(tmp_path, DOWNLOAD)])
     (tier,) = request.tiers
-    scenario = request.write_scenario(tier, find(request, "access point by station"))
+    scenario = request.write_scenario(tier, find(request, "queues by station"))
     queue = {"drop_tail": {"limit": "300 packets"}}
     own = scenario["link"]["wifi"]["dot11ax"]["access_point"]
     assert own == {"queue": queue, "queues": "by_station"}
     flow = request.write_scenario(tier, find(request, "access point fq_codel"))
     point = flow["link"]["wifi"]["dot11ax"]["access_point"]
     assert point == {"ahead": 20, "queue": "fq_codel"}
-    assert find(request, "access point by station, cake 95 %").router
+    assert find(request, "queues by station, cake 95 %").router
     old = read_request([write(tmp_path, DOWNLOAD)])
     assert not any("by station" in own.label for own in old.list_candidates(old.tiers[0]))
 
@@ -278,7 +278,7 @@ def test_a_queue_for_each_station_is_advised_and_what_has_no_value_is_left_out(
     assert found.own_choices
     choices = found.own_choices
     assert "film.startup_delay.p50" in choices.decision.dropped
-    assert name(choices, choices.advised) == "access point by station"
+    assert name(choices, choices.advised) == "queues by station"
     first, *others = answer_owner(choices).sentences
     assert first.startswith("Give each station a queue of its own and the same time on the air")
     assert any("film startup delay" in one and "nothing is asked" in one for one in others)
@@ -324,7 +324,7 @@ def test_a_queue_of_the_wifi_that_is_given_stays_but_where_another_queue_is_trie
 
     assert resolve("as it is") == ("codel", "by_category")
     assert resolve("access point fq_codel") == ("fq_codel", "by_category")
-    assert resolve("access point by station") == ("codel", "by_station")
+    assert resolve("queues by station") == ("codel", "by_station")
 
 
 def test_points_that_run_for_another_time_than_the_scenario_are_told(tmp_path: Path) -> None:

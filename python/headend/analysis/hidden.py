@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from headend.results.record import Record
 
 #: The length from which frames are announced where that is proposed: short ones, such as
-#: acknowledgements and a call's, cost less than their announcement. A common choice of devices;
-#: the number is from memory.
+#: acknowledgements and a call's, cost less than their announcement. 500 B is common in access
+#: points (from memory, not read).
 THRESHOLD = "500 B"
 
 
@@ -27,6 +27,8 @@ class HiddenPairs:
 
     Parameters
     ----------
+    link
+        The cell's link.
     pairs
         Their names in the scenario; one of a group that does not hear its own members stands twice.
     collision_ratio

@@ -23,7 +23,7 @@ class Air(StrEnum):
     """What is different of the cells of a home."""
 
     #: The access points have a queue for each station.
-    STATION_QUEUES = "access point by station"
+    STATION_QUEUES = "queues by station"
     #: The access points have a queue for each flow.
     ACCESS_POINT = "access point"
     #: The stations have one as well.

@@ -18,7 +18,7 @@ from headend.recommendation.deciding import Decision
 from headend.recommendation.router import advise_router
 from headend.recommendation.sender import Sender, join_senders
 from headend.recommendation.tier import Tier
-from headend.scenario.cells import BY_STATION
+from headend.scenario.cells import ADVICE_BY_STATION
 from headend.sweeps.naming import write_mean, write_operators
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names, write_count
@@ -181,10 +181,7 @@ def _list_settings(decision: Decision, settings: Sequence[int]) -> str:
 
 #: What to do to the Wi-Fi, by what is different of it.
 _ADVICE_ON_AIR = {
-    Air.STATION_QUEUES: (
-        "Give each station a queue of its own and the same time on the air, as Linux's access"
-        f" points do ({BY_STATION})"
-    ),
+    Air.STATION_QUEUES: ADVICE_BY_STATION,
     Air.ACCESS_POINT: f"Give the access point a queue for each flow ({QUEUE})",
     Air.NODES: f"Give the access point and the stations a queue for each flow ({QUEUE})",
     Air.ETHERNET: "Put those who are not well on an Ethernet cable",

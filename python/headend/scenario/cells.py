@@ -21,6 +21,12 @@ _OLDEST = "dot11b"
 #: time on the air.
 BY_STATION = "by_station"
 
+#: What to do where stations share a queue, as an imperative without its full stop.
+ADVICE_BY_STATION = (
+    "Give each station a queue of its own and the same time on the air, as Linux's access points do"
+    f" ({BY_STATION})"
+)
+
 #: The keys of an access point that a queue for each station writes, or leaves out.
 STATION_QUEUE_KEYS = ("queues", "ahead")
 

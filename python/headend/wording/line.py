@@ -11,7 +11,7 @@ from headend.analysis.channels import ChannelState
 from headend.analysis.collisions import MOST_FLOWS, Cost
 from headend.analysis.facts import Action, Remedy
 from headend.analysis.queues import LONG_WAIT, LOSSY_SHARE
-from headend.scenario.cells import BY_STATION
+from headend.scenario.cells import ADVICE_BY_STATION
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names
 from headend.wording.proposals import end_untried
@@ -184,10 +184,7 @@ def advise_on_turns(remedy: Remedy) -> str:
     (by_station)."
     """
     if not remedy.path:
-        return (
-            "Give each station a queue of its own and the same time on the air, as Linux's access"
-            f" points do ({BY_STATION})."
-        )
+        return f"{ADVICE_BY_STATION}."
     return tell_turns(remedy)
 
 
