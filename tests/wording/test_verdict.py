@@ -12,11 +12,12 @@ import pytest
 
 import headend
 from headend.analysis.bottleneck import QueueGroup, find_shared_bottleneck, gather_queues
-from headend.analysis.diagnosis import Case, find_symptoms, open_case, shorten
+from headend.analysis.diagnosis import Case, find_symptoms, open_case
 from headend.analysis.facts import QueueUse, ThrottledSenders
 from headend.analysis.flow_groups import gather_groups
 from headend.analysis.grading import Grade
 from headend.analysis.quality import FlowQuality
+from headend.analysis.queue_remedies import shorten
 from headend.analysis.queue_state import describe_shared_queue
 from headend.analysis.queues import name_queue_key, weigh_queues
 from headend.analysis.throttling import Throttled, find_throttled

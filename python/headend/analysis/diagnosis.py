@@ -12,22 +12,21 @@ from dataclasses import dataclass, replace
 
 from headend.analysis import facts
 from headend.analysis.acknowledgements import find_acks
-from headend.analysis.air import AirShare
 from headend.analysis.bottleneck import find_bottleneck
 from headend.analysis.causes import Causes, DelaySource, find_causes
+from headend.analysis.cell_remedies import find_hidden, find_station_queues, relieve_cell
 from headend.analysis.channels import ChannelState, gather_cells, gather_channels
 from headend.analysis.collisions import Meeting, find_meetings
 from headend.analysis.contention import find_waits_for_grants
 from headend.analysis.facts import Action, Diagnosis, Fact, Remedy
 from headend.analysis.flow_groups import FlowGroup, gather_groups
 from headend.analysis.grading import PICTURE
-from headend.analysis.hidden import THRESHOLD, find_hidden_pairs
 from headend.analysis.hops import BEYOND, find_hops, list_blamed
 from headend.analysis.lateness import find_emulation, is_open_loop, is_trustworthy
-from headend.analysis.modem_tlvs import find_tlvs, list_tlv_settings
 from headend.analysis.policers import find_policed
 from headend.analysis.quality import FlowQuality, judge_flows, read_best_picture
-from headend.analysis.queue_state import QueueState, describe_queue, find_passing, is_asleep
+from headend.analysis.queue_remedies import shorten
+from headend.analysis.queue_state import QueueState, describe_queue, find_passing
 from headend.analysis.queues import (
     FULL,
     LONG_WAIT,
@@ -37,7 +36,6 @@ from headend.analysis.queues import (
     STANDING_TIME,
     STOOD_AT_TIMES,
     name_queue_key,
-    weigh_queues,
 )
 from headend.analysis.routers import find_router
 from headend.analysis.routes import list_links, list_queues
@@ -61,7 +59,6 @@ from headend.analysis.tunnels import find_tunnel
 from headend.analysis.turns import find_turn
 from headend.engine.description import REAL, describe, find_queue, list_discards
 from headend.results.record import Record, cached_on_record
-from headend.scenario.cells import BY_STATION, find_cell
 from headend.scenario.parameters import find_value
 from headend.text.quantity import parse_quantity
 
@@ -77,10 +74,6 @@ FLOW_QUEUE = "fq_codel"
 
 #: One-way delay from which a conversation is no longer easy (ITU-T G.114), ns.
 LONG_WAY = 150e6
-
-#: A queue is at its limit where its 99th percentile of delay is at least this share of the delay of
-#: a full buffer, and at most the inverse of it.
-AT_ITS_LIMIT = 0.8
 
 
 @dataclass(frozen=True)
@@ -345,47 +338,9 @@ def _describe_shortage(record: Record, queue: QueueState, channel: ChannelState)
         own = find_station_queues(record, queue) if is_long or channel.slow_station else None
         turns = [own] if own else []
         first = [*first, *turns] if is_small else [*turns, *first]
-        capacity = [*first, *_relieve_cell(record, queue, channel)]
+        capacity = [*first, *relieve_cell(record, queue, channel)]
     remedies = (*capacity, shorter) if stands else tuple(capacity)
     return facts.WaitsForChannel(queue, channel, stands, remedies=remedies)
-
-
-def _relieve_cell(record: Record, queue: QueueState, channel: ChannelState) -> Iterator[Remedy]:
-    """Find what else takes the air that a queue of a cell waits for, and what may give it back.
-
-    That is a slow station, which may come nearer until its rate is its best. And it is another
-    node's standing queue: what its senders have in flight comes back to this one.
-    """
-    if slow := channel.slow_station:
-        yield _bring_nearer(record, channel.link, slow)
-    standing = (
-        row
-        for row in weigh_queues(record)
-        if row["link"] == channel.link
-        and row["queue"] != queue.queue
-        and row["standing_ratio"] > STANDING_TIME
-    )
-    longest = max(standing, key=lambda row: row["median"], default=None)
-    other = describe_queue(record, longest["queue"]) if longest else None
-    if other is None:
-        return
-    if own := find_station_queues(record, other):
-        yield own
-    if other.is_tcps and (remedy := shorten(record, other)).action is Action.ADD_AQM:
-        yield remedy
-
-
-def _bring_nearer(record: Record, link: str, slow: AirShare) -> Remedy:
-    """Give a slow station the best rate that it can have; a cable where it has that already."""
-    cell = find_cell(record.manifest["scenario"].get("link", {}).get(link))
-    best = cell.find_best(slow.station) if cell and slow.station in cell.stations else None
-    if cell is None or best is None:
-        has_signal = cell is not None and "snr" in cell.stations.get(slow.station, {})
-        action = Action.FASTER_STATION if has_signal else Action.CABLE_STATION
-        return Remedy(action, slow.station)
-    key, value = best
-    path = f"link.{link}.{cell.kind}.station.{slow.station}.{key}"
-    return Remedy(Action.FASTER_STATION, slow.station, path, value)
 
 
 def _find_throttled(record: Record, queue: QueueState) -> Iterator[Fact]:
@@ -411,51 +366,10 @@ def list_shorter(record: Record, queue: QueueState) -> tuple[Remedy, ...]:
     return (*((own,) if own else ()), shorten(record, queue))
 
 
-def find_station_queues(record: Record, queue: QueueState) -> Remedy | None:
-    """Propose a queue for each station, where stations share the one of their access point."""
-    cell = find_cell(record.manifest["scenario"].get("link", {}).get(queue.link))
-    if cell is None or queue.direction != "down" or not cell.shares_queue:
-        return None
-    path = f"link.{queue.link}.{cell.kind}.access_point.queues"
-    return Remedy(Action.STATION_QUEUES, queue.queue, path, BY_STATION, queue)
-
-
-def shorten(record: Record, queue: QueueState) -> Remedy:
-    """Choose the remedy for a long queue by what its law did."""
-    about, key = find_queue(queue.discipline), name_queue_key(record, queue.queue)
-    tlvs = find_tlvs(record, queue.link, queue.direction)
-
-    def propose(action: Action, inner: str = "", value: str = "") -> Remedy:
-        path = f"{key}{inner}" if key else ""
-        return Remedy(action, queue.queue, path, value, queue, tlvs.buffer, tlvs.aqm)
-
-    if about.governor in ("bound", "nothing"):
-        links = record.manifest["scenario"].get("link", {})
-        is_cable = "docsis" in links.get(queue.link.split(".")[0], {})
-        law = "docsis_pie" if is_cable and queue.direction == "up" else "fq_codel"
-        if key and (held := list_tlv_settings(record, queue, key)):
-            path, value = held[0]
-            proposed = propose(Action.ADD_AQM, path.removeprefix(key), value)
-            return replace(proposed, tlv_settings=held)
-        return propose(Action.ADD_AQM, value=law)
-    if about.governor == "chosen_law":
-        law_key = f".{queue.discipline}.{about.law_key}"
-        return propose(Action.CHOOSE_LAW, law_key, "codel" if about.law_key else "")
-    limit = f".{queue.discipline}.limit"
-    if not queue.by_law + queue.marked:
-        return propose(Action.WAKE_AQM if is_asleep(queue) else Action.CHECK_AQM, limit)
-    if not queue.is_tcps:
-        return propose(Action.SLOW_SENDERS)
-    # One that does not get its rate holds packets for longer than its limit takes at that rate.
-    filled = (queue.delay_p99_ns or 0.0) / (queue.room_ns or math.inf)
-    is_at_limit = AT_ITS_LIMIT <= filled <= 1 / AT_ITS_LIMIT
-    return propose(Action.LOWER_LIMIT if is_at_limit else Action.TUNE_AQM, limit)
-
-
 def find_main_causes(case: Case) -> Iterable[Fact]:
     """Find why the flows that suffer do so; where none does, describe the line."""
     others = list(_find_other_causes(case))
-    hidden = _find_hidden(case)
+    hidden = find_hidden(case.record, _name_worst(case), suffers=bool(case.suffering))
     if hidden is None or _lie_elsewhere(case, others, hidden.hidden.link):
         return others
     # What would be told without them may help as well.
@@ -464,19 +378,9 @@ def find_main_causes(case: Case) -> Iterable[Fact]:
     return [replace(hidden, remedies=(*hidden.remedies, *rest))]
 
 
-def _find_hidden(case: Case) -> facts.HiddenStations | None:
-    """Find a cell on the worst flow's way whose stations do not hear each other.
-
-    Where nobody suffers, their frames may meet: then it matters only that many packets are given
-    up.
-    """
-    flow = case.worst.flow if case.worst else case.groups[0].worst.flow if case.groups else ""
-    for link in list_links(case.record, flow):
-        hidden = find_hidden_pairs(case.record, link)
-        if hidden and (case.suffering or hidden.given_up_ratio > LOSSY_SHARE):
-            remedy = Remedy(Action.ANNOUNCE_FRAMES, link, hidden.path, THRESHOLD)
-            return facts.HiddenStations(hidden, remedies=(remedy,))
-    return None
+def _name_worst(case: Case) -> str:
+    """Name the flow that fares worst, whether it suffers or not; empty where there is none."""
+    return case.worst.flow if case.worst else case.groups[0].worst.flow if case.groups else ""
 
 
 def _lie_elsewhere(case: Case, causes: Sequence[Fact], link: str) -> bool:

@@ -1,0 +1,83 @@
+"""What is wrong in a cell of Wi-Fi, with what helps: shared queues, slow and hidden stations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headend.analysis import facts
+from headend.analysis.air import AirShare
+from headend.analysis.channels import ChannelState
+from headend.analysis.facts import Action, Remedy
+from headend.analysis.hidden import THRESHOLD, find_hidden_pairs
+from headend.analysis.queue_remedies import shorten
+from headend.analysis.queue_state import QueueState, describe_queue
+from headend.analysis.queues import LOSSY_SHARE, STANDING_TIME, weigh_queues
+from headend.analysis.routes import list_links
+from headend.results.record import Record
+from headend.scenario.cells import BY_STATION, find_cell
+
+
+def find_station_queues(record: Record, queue: QueueState) -> Remedy | None:
+    """Propose a queue for each station, where stations share the one of their access point."""
+    cell = find_cell(record.manifest["scenario"].get("link", {}).get(queue.link))
+    if cell is None or queue.direction != "down" or not cell.shares_queue:
+        return None
+    path = f"link.{queue.link}.{cell.kind}.access_point.queues"
+    return Remedy(Action.STATION_QUEUES, queue.queue, path, BY_STATION, queue)
+
+
+def relieve_cell(record: Record, queue: QueueState, channel: ChannelState) -> Iterator[Remedy]:
+    """Find what else takes the air that a queue of a cell waits for, and what may give it back.
+
+    That is a slow station, which may come nearer until its rate is its best. And it is another
+    node's standing queue: what its senders have in flight comes back to this one.
+    """
+    if slow := channel.slow_station:
+        yield _bring_nearer(record, channel.link, slow)
+    standing = (
+        row
+        for row in weigh_queues(record)
+        if row["link"] == channel.link
+        and row["queue"] != queue.queue
+        and row["standing_ratio"] > STANDING_TIME
+    )
+    longest = max(standing, key=lambda row: row["median"], default=None)
+    other = describe_queue(record, longest["queue"]) if longest else None
+    if other is None:
+        return
+    if own := find_station_queues(record, other):
+        yield own
+    if other.is_tcps and (remedy := shorten(record, other)).action is Action.ADD_AQM:
+        yield remedy
+
+
+def _bring_nearer(record: Record, link: str, slow: AirShare) -> Remedy:
+    """Give a slow station the best rate that it can have; a cable where it has that already."""
+    cell = find_cell(record.manifest["scenario"].get("link", {}).get(link))
+    best = cell.find_best(slow.station) if cell and slow.station in cell.stations else None
+    if cell is None or best is None:
+        has_signal = cell is not None and "snr" in cell.stations.get(slow.station, {})
+        action = Action.FASTER_STATION if has_signal else Action.CABLE_STATION
+        return Remedy(action, slow.station)
+    key, value = best
+    path = f"link.{link}.{cell.kind}.station.{slow.station}.{key}"
+    return Remedy(Action.FASTER_STATION, slow.station, path, value)
+
+
+def find_hidden(record: Record, flow: str, *, suffers: bool) -> facts.HiddenStations | None:
+    """Find a cell on a flow's way whose stations do not hear each other.
+
+    Where nobody suffers, their frames may meet: then it matters only that many packets are given
+    up.
+
+    Parameters
+    ----------
+    suffers
+        Whether a flow of the run suffers.
+    """
+    for link in list_links(record, flow):
+        hidden = find_hidden_pairs(record, link)
+        if hidden and (suffers or hidden.given_up_ratio > LOSSY_SHARE):
+            remedy = Remedy(Action.ANNOUNCE_FRAMES, link, hidden.path, THRESHOLD)
+            return facts.HiddenStations(hidden, remedies=(remedy,))
+    return None
