@@ -15,6 +15,7 @@ from headend.scenario.codes import describe_codes
 from headend.scenario.modems import describe_configured
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise
+from headend.wording.cell import tell_air
 from headend.wording.emulation import (
     describe_kind,
     describe_source,
@@ -34,7 +35,6 @@ from headend.wording.flow_tables import (
 from headend.wording.flows import describe_marks
 from headend.wording.hops import TITLE as TITLE_OF_HOPS
 from headend.wording.hops import brief_hops, tabulate_hops
-from headend.wording.line import tell_air
 from headend.wording.real_flows import tabulate_real_flows
 from headend.wording.run import answer_run, describe_so_far
 from headend.wording.scores import TITLE, explain_scores, tabulate_scores

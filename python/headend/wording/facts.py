@@ -4,7 +4,7 @@
 - `summarize_facts` gives a clause for the first lines of an answer;
 - `advise` says there what to change.
 
-The sentences of a subject stand in one file: ``queue.py``, ``line.py``, ``hops.py``,
+The sentences of a subject stand in one file: ``queue.py``, ``line.py``, ``cell.py``, ``hops.py``,
 ``low_latency.py``, ``emulation.py``.
 """
 
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from headend.analysis import facts
 from headend.analysis.facts import SHORTENING, Action, Fact, Remedy
-from headend.wording import emulation, hops, line, low_latency, proposals, queue, transfers
+from headend.wording import cell, emulation, hops, line, low_latency, proposals, queue, transfers
 
 
 class Words(NamedTuple):
@@ -45,7 +45,7 @@ WORDS: dict[type, Words] = {
     facts.PathLoss: Words(line.full_path_loss),
     facts.LossyPath: Words(None, line.brief_lossy_path),
     facts.Barred: Words(None, line.brief_barred),
-    facts.HiddenStations: Words(line.full_hidden, line.brief_hidden),
+    facts.HiddenStations: Words(cell.full_hidden, cell.brief_hidden),
     facts.LongPath: Words(line.full_long_path, line.brief_long_path),
     facts.FullChannel: Words(line.full_channel),
     facts.QueueUse: Words(queue.full_use),
@@ -120,12 +120,12 @@ ADVICE: dict[Action, Callable[[Any], str]] = {
         "No queue explains it: look at loss, the delay of the path and the offered rates."
     ),
     Action.MORE_CAPACITY: line.advise_on_channel,
-    Action.MORE_AIR: line.advise_on_air,
-    Action.LARGER_PACKETS: line.advise_on_air,
-    Action.STATION_QUEUES: line.advise_on_turns,
-    Action.FASTER_STATION: line.advise_on_station,
-    Action.CABLE_STATION: line.advise_on_cable,
-    Action.ANNOUNCE_FRAMES: line.advise_on_hidden,
+    Action.MORE_AIR: cell.advise_on_air,
+    Action.LARGER_PACKETS: cell.advise_on_air,
+    Action.STATION_QUEUES: cell.advise_on_turns,
+    Action.FASTER_STATION: cell.advise_on_station,
+    Action.CABLE_STATION: cell.advise_on_cable,
+    Action.ANNOUNCE_FRAMES: cell.advise_on_hidden,
     Action.FLOW_QUEUES: lambda remedy: (
         "A queue for each flow (fq_codel) may protect those who send little"
         f"{proposals.end_untried(remedy)}."

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from headend.analysis.facts import Hop, HopKind, Hops
 from headend.analysis.queue_state import QueueState
 from headend.text.wording import capitalise, join_names
-from headend.wording.line import tell_air
+from headend.wording.cell import tell_air
 from headend.wording.quantities import share, time
 from headend.wording.table import Cell, Column, Row, Table
 

@@ -1,0 +1,141 @@
+"""Sentences about a cell of Wi-Fi: who takes its air, hidden stations, and what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from headend.analysis import facts
+from headend.analysis.air import AirShare
+from headend.analysis.channels import ChannelState
+from headend.analysis.facts import Action, Remedy
+from headend.analysis.queues import LOSSY_SHARE
+from headend.scenario.cells import ADVICE_BY_STATION
+from headend.text.quantity import format_quantity
+from headend.text.wording import capitalise, list_names
+from headend.wording.proposals import end_untried
+from headend.wording.quantities import count, rate, share
+from headend.wording.queue import MOST_NAMED, tell_turns
+
+#: Share of a cell's time from which a station is named.
+LEAST_AIR = 0.005
+
+
+def name_reasons(state: ChannelState) -> str:
+    """Say in brackets why the air of a cell is full, where that is no mere load."""
+    reasons = []
+    if slow := state.slow_station:
+        reasons.append(f"{_name_station(slow)} takes {_part(slow.air_ratio)}")
+    elif state.has_small_packets:
+        reasons.append(f"small packets, of {format_quantity(state.packet_bytes, 'size')}")
+    if state.has_collisions:
+        reasons.append(f"collisions take {_part(state.collision_ratio)}")
+    return f" ({', '.join(reasons)})" if reasons else ""
+
+
+def _name_station(one: AirShare) -> str:
+    """Name a station, with its rate where that is why it takes so much."""
+    return f"{one.label} at {rate(one.rate_bps)}" if one.is_slow else one.label
+
+
+def _part(ratio: float) -> str:
+    return share(round(ratio, 2))
+
+
+def tell_air(state: ChannelState) -> str:
+    """Say which stations take most of a cell's time, and what each packet costs it besides."""
+    named = [
+        f"{_name_station(one)} {_part(one.air_ratio)}"
+        for one in state.stations
+        if one.air_ratio >= LEAST_AIR
+    ]
+    text = f"Shares of the time: {list_names(named, MOST_NAMED) or 'hardly any'}."
+    if state.has_small_packets:
+        size = format_quantity(state.packet_bytes, "size")
+        text += f" Packets are of {size} on average, and each costs its gaps and its answer too."
+    return text
+
+
+def advise_on_air(remedy: Remedy) -> str:
+    """Say what makes room in a cell, and what shortens the wait where senders slow down."""
+    untried = end_untried(remedy)
+    wait = f"; a queue for each flow may shorten the wait{untried}" if untried else ""
+    if remedy.action is Action.LARGER_PACKETS:
+        return f"Only fewer or larger packets make room on the air: no queue does{wait}."
+    return f"Only less to send, or a cable for one station, makes room on the air{wait}."
+
+
+def advise_on_turns(remedy: Remedy) -> str:
+    """Say what a queue for each station is; where it was not tried, that it may help.
+
+    Examples
+    --------
+    >>> advise_on_turns(Remedy(Action.STATION_QUEUES, "wifi.down"))
+    "Give each station a queue of its own and the same time on the air, as Linux's access points do
+    (by_station)."
+    """
+    if not remedy.path:
+        return f"{ADVICE_BY_STATION}."
+    return tell_turns(remedy)
+
+
+def advise_on_station(remedy: Remedy) -> str:
+    """Say what gives the air back that a slow station takes."""
+    return (
+        f"{capitalise(remedy.subject)} nearer to the access point, or on a cable, takes less"
+        f" air{end_untried(remedy)}."
+    )
+
+
+def advise_on_cable(remedy: Remedy) -> str:
+    """Say what gives the air back that a slow station takes, which has its best rate."""
+    return (
+        f"{capitalise(remedy.subject)} has the best rate that it can have: on a cable, or replaced"
+        " by a newer one, it takes less air."
+    )
+
+
+def _advise_plainly(remedy: Remedy) -> str:
+    """Say what makes room in a cell, without what shortens the wait."""
+    return advise_on_air(Remedy(remedy.action))
+
+
+#: Sentence for each remedy of a cell.
+WRITERS: Mapping[Action, Callable[[Remedy], str]] = {
+    Action.MORE_AIR: _advise_plainly,
+    Action.LARGER_PACKETS: _advise_plainly,
+    Action.STATION_QUEUES: tell_turns,
+    Action.FASTER_STATION: advise_on_station,
+    Action.CABLE_STATION: advise_on_cable,
+}
+
+
+def brief_hidden(fact: facts.HiddenStations) -> str:
+    """Say which stations do not hear each other, and what their frames cost."""
+    hidden = fact.hidden
+    first, *others = (_name_pair(*pair) for pair in hidden.pairs)
+    rest = f" and {count(len(others), 'more pair')}" if others else ""
+    text = (
+        f"{first} do not hear each other{rest}, and their frames collide at the access point"
+        f" ({_part(hidden.collision_ratio)} of the time)"
+    )
+    if hidden.given_up_ratio <= LOSSY_SHARE:
+        return text
+    return f"{text}; up to {_part(hidden.given_up_ratio)} of a station's packets are given up"
+
+
+def _name_pair(one: str, other: str) -> str:
+    return f"those of {one}" if one == other else f"{one} and {other}"
+
+
+def full_hidden(fact: facts.HiddenStations) -> list[str]:
+    """Say what hidden stations do, and what keeps them apart."""
+    announced = [own for own in fact.remedies if own.action is Action.ANNOUNCE_FRAMES]
+    return [f"{capitalise(brief_hidden(fact))}.", *map(advise_on_hidden, announced)]
+
+
+def advise_on_hidden(remedy: Remedy) -> str:
+    """Say what keeps stations apart that do not hear each other."""
+    return (
+        "Frames that are announced with RTS and CTS collide less: all hear the access point's"
+        f" CTS{end_untried(remedy)}."
+    )
