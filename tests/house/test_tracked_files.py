@@ -15,6 +15,8 @@ LARGEST = 400_000
 
 #: What is larger, and why.
 LARGER = {
+    "docs/reference/scenario.schema.json": "describes every key of a scenario, for editors",
+    "scenarios/scenario.schema.json": "is the same, where editors look for it",
     "python/headend/pages/templates/vega.js": "draws figures in pages without a network",
 }
 

@@ -62,7 +62,7 @@ TABLES: dict[str, dict[str, Kind]] = {
     "channels": _define(
         "channel link direction",
         real="capacity_bps used_bps neighbours_bps utilisation full_ratio granted_maps_ratio "
-        "collision_ratio unacknowledged_ratio idle_ratio",
+        "collision_ratio broken_ratio idle_ratio",
     ),
     "collisions": _define("queue flow direction", "backlog packets"),
     "measures": _define("flow measure unit", "count", "mean min p5 p25 p50 p75 p90 p95 p99 max"),
@@ -91,7 +91,9 @@ TABLES: dict[str, dict[str, Kind]] = {
 #: Tables that only some runs have.
 OPTIONAL_TABLES: dict[str, dict[str, Kind]] = {
     "air_time": _define("link station use", real="air_ratio"),
-    "rate_control": _define("link station direction", "mcs streams rate_bps mpdus", "unacknowledged_ratio"),
+    "rate_control": _define(
+        "link station direction", "mcs streams rate_bps mpdus", "unacknowledged_ratio"
+    ),
     "tins": _define(
         "queue tin",
         "target_ns interval_ns delay_max_ns backlog_bytes packets bytes hash_collisions dropped"
