@@ -952,6 +952,14 @@ def test_a_long_matrix_keeps_both_ends_and_what_is_best() -> None:
     assert "8 of 20 columns" in matrix.note
 
 
+def test_a_matrix_of_one_measure_of_several_says_which_in_words_of_the_sweep() -> None:
+    measures = {"call": lambda *_: 4.0, "upload": lambda *_: 1e6, "page": lambda *_: 1e9}
+    matrix = make({"rate": RATES, "buffer": BUFFERS}, measures, compare="buffer").answer.matrix
+    assert matrix is not None
+    assert "Shown is call, one of 3 measures." in matrix.note
+    assert "below" not in matrix.note
+
+
 def test_axes_that_change_together_are_one() -> None:
     sweep = make_sweep(
         {

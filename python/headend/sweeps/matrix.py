@@ -51,7 +51,7 @@ def draw_matrix(conclusion: Conclusion) -> Table | None:
         names = list(conclusion.measures)
         if len(lines) * len(names) > MOST_ROWS:
             names = [_choose_first(conclusion)]
-            notes.append(f"MeasureInfo is {names[0]}; the table below has all measures.")
+            notes.append(f"Shown is {names[0]}, one of {len(conclusion.measures)} measures.")
         kept = spread(range(len(lines)), max(1, MOST_ROWS // len(names)))
         several = len(names) > 1
         numbers = _Numbers.of(
