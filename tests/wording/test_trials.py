@@ -45,6 +45,15 @@ def test_values_of_one_key_that_do_not_help_name_it_once() -> None:
     assert told == f"Neither `--set queue=codel` nor `--set flow.game.dscp=45` helps ({PING})."
 
 
+@pytest.mark.parametrize("value", ["7", "'500 B'", "true"])
+def test_a_value_that_is_no_word_is_told_with_its_key(value: str) -> None:
+    setting = f"link.wifi.dot11ax.station.printer.mcs={value}"
+    assert advise_as_tried([make_trial(setting)]) == f"`--set {setting}` does not help ({PING})."
+    other = "link.wifi.dot11ax.station.printer.mcs=5"
+    told = advise_as_tried([make_trial(setting), make_trial(other)])
+    assert told == f"Neither `--set {setting}` nor `--set {other}` helps ({PING})."
+
+
 def test_what_helps_together_names_the_key_of_each() -> None:
     both = make_trial(UP, DOWN, after=Grade.GOOD)
     named = f"Tried `--set {UP}` and `--set {DOWN}` together: {PING}"

@@ -53,14 +53,22 @@ def _refuse(trials: Sequence[Trial]) -> str:
 
 
 def _refuse_values(settings: Sequence[str]) -> str:
-    """Say that a key's values do not help, naming the key once; or that several keys do not."""
+    """Say that a key's values do not help, naming the key once; or that several keys do not.
+
+    A value that is no word, such as ``7``, says nothing without its key.
+    """
     keys, values = zip(*(setting.split("=", 1) for setting in settings), strict=True)
-    is_one = len(set(keys)) == 1
+    is_one = len(set(keys)) == 1 and all(map(_is_word, values))
     named = [f"`{value}`" for value in values] if is_one else [_name([own]) for own in settings]
     end = f" as `--set {keys[0]}=…`" if is_one else ""
     if len(settings) == 1:
         return f"{named[0]} does not help{end}"
     return f"Neither {' nor '.join(named)} helps{end}"
+
+
+def _is_word(value: str) -> bool:
+    """Say whether a value is a name, such as ``codel``; no number, rate, switch or table is."""
+    return value[:1].isalpha() and value not in ("true", "false")
 
 
 def _describe(trial: Trial) -> str:
