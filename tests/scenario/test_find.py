@@ -211,6 +211,52 @@ def test_what_is_wrong_with_a_wifi_leads_to_the_home_of_today_first(query: str) 
     assert named[0] == "headend run home-today"
 
 
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ("snr", "station.NAME.snr"),
+        ("rssi", "station.NAME.snr"),
+        ("dBm", "station.NAME.snr"),
+        ("signal", "station.NAME.snr"),
+        ("weak signal", "station.NAME.snr"),
+        ("my signal is bad", "station.NAME.snr"),
+        ("far away", "station.NAME.snr"),
+        ("minstrel", "station.NAME.snr"),
+        ("rate control", "station.NAME.snr"),
+        ("hidden node", "rts_threshold"),
+        ("rts_threshold", "rts_threshold"),
+        ("airtime_limit", "access_point.airtime_limit"),
+        ("AQL", "access_point.airtime_limit"),
+    ],
+)
+def test_words_of_the_radio_lead_to_the_cell_s_key_its_pages_and_a_home(
+    query: str, key: str
+) -> None:
+    found = find(query)
+    assert found[0].kind == TERM
+    assert {
+        f"link.NAME.dot11ax.{key}",
+        "docs/models/wifi.md",
+        "docs/howto/modem-or-wifi.md",
+        "headend run home-today",
+    } <= {finding.how for finding in found}
+
+
+@pytest.mark.parametrize(
+    "query", ["roaming", "neighbour wifi", "my neighbours' wifi", "wifi is slow in the evening"]
+)
+def test_what_a_cell_has_not_is_told_as_absent_with_what_comes_nearest(query: str) -> None:
+    found = find(query)
+    assert found[0].kind == ABSENT
+    assert {"docs/models/wifi.md", "headend run home-today"} <= {one.how for one in found}
+
+
+def test_the_evening_is_the_street_s_channel_or_the_neighbours_wifi() -> None:
+    found = find("evening")
+    assert any(one.kind == TERM and "which is not built" in one.what for one in found)
+    assert {"headend run evening", "headend run street"} <= {one.how for one in found}
+
+
 def test_a_figure_leads_to_all_documents_that_have_it_with_its_caption() -> None:
     found = find("figure 4")
     assert [finding.name for finding in found[:4]] == [
@@ -572,6 +618,8 @@ def test_every_key_by_another_name_leads_to_one_that_there_is() -> None:
         "link.NAME.docsis.",
         f"{link}.up.policer.",
         f"{link}.up.queue.drop_tail.",
+        "link.NAME.dot11ax.",
+        "link.NAME.dot11ax.station.NAME.",
     )
     words = {"up", "down", "both"}
     for word, names in content["keys"].items():
@@ -595,6 +643,16 @@ def test_every_key_by_another_name_leads_to_one_that_there_is() -> None:
         ("link.line.point_to_point.up.bandwidth", "1 Mbit/s", "; headend calls it rate"),
         ("link.line.point_to_point.up.latency", "1 ms", "; headend calls it delay"),
         ("link.line.point_to_point.up.buffer", "1 s", "; headend calls it queue.drop_tail.limit"),
+        (
+            "link.line",
+            {"dot11ax": {"station": {"phone": {}}, "frequency": "5 GHz"}},
+            "; headend calls it band",
+        ),
+        (
+            "link.line",
+            {"dot11ax": {"station": {"phone": {"signal": "20 dB"}}}},
+            "; headend calls it snr",
+        ),
         (
             "link.line",
             {"docsis": {"preset": "docsis40"}},
