@@ -519,7 +519,7 @@ def test_a_medium_that_gives_up_is_that_of_the_wifi() -> None:
     result = headend.run(make_modern({"call": CALL}, stations))
     assert does_suffer(result)
     first = answer_run(result).sentences[0]
-    assert "It is the Wi-Fi, not the modem: the medium gave up after too many tries" in first
+    assert "It is the Wi-Fi, not the modem: 95 % of the frames from and to phone break" in first
 
 
 def test_a_station_may_be_named_like_a_direction() -> None:

@@ -1,4 +1,4 @@
-"""What is wrong in a cell of Wi-Fi, with what helps: shared queues, slow and hidden stations."""
+"""What is wrong in a cell of Wi-Fi, with what helps: its queues, slow, hidden and far stations."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from headend.analysis.queue_remedies import shorten
 from headend.analysis.queue_state import QueueState, describe_queue
 from headend.analysis.queues import LOSSY_SHARE, STANDING_TIME, weigh_queues
 from headend.analysis.routes import list_links
+from headend.analysis.signal import find_lost_signal
 from headend.results.record import Record
 from headend.scenario.cells import BY_STATION, find_cell
 
@@ -81,3 +82,13 @@ def find_hidden(record: Record, flow: str, *, suffers: bool) -> facts.HiddenStat
             remedy = Remedy(Action.ANNOUNCE_FRAMES, link, hidden.path, THRESHOLD)
             return facts.HiddenStations(hidden, remedies=(remedy,))
     return None
+
+
+def find_weak_signal(record: Record, flow: str) -> facts.WeakSignal | None:
+    """Find that a station's signal is why the radio gives up most of what a flow loses."""
+    signal = find_lost_signal(record, flow)
+    if signal is None:
+        return None
+    # Where the scenario fixes the mode, another may do without a better signal.
+    free = [Remedy(Action.FREE_RATE, signal.mode_path)] if signal.mode else []
+    return facts.WeakSignal(signal, remedies=(*free, Remedy(Action.NEARER_STATION, signal.station)))

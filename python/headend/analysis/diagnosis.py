@@ -14,13 +14,18 @@ from headend.analysis import facts
 from headend.analysis.acknowledgements import find_acks
 from headend.analysis.bottleneck import find_bottleneck
 from headend.analysis.causes import Causes, DelaySource, find_causes
-from headend.analysis.cell_remedies import find_hidden, find_station_queues, relieve_cell
+from headend.analysis.cell_remedies import (
+    find_hidden,
+    find_station_queues,
+    find_weak_signal,
+    relieve_cell,
+)
 from headend.analysis.channels import ChannelState, gather_cells, gather_channels
 from headend.analysis.collisions import Meeting, find_meetings
 from headend.analysis.contention import find_waits_for_grants
 from headend.analysis.facts import Action, Diagnosis, Fact, Remedy
 from headend.analysis.flow_groups import FlowGroup, gather_groups
-from headend.analysis.grading import PICTURE
+from headend.analysis.grading import PICTURE, Grade
 from headend.analysis.hops import BEYOND, find_hops, list_blamed
 from headend.analysis.lateness import find_emulation, is_open_loop, is_trustworthy
 from headend.analysis.policers import find_policed
@@ -71,6 +76,23 @@ MOSTLY_MET = 0.5
 
 #: The discipline that is proposed where a queue for each flow may help.
 FLOW_QUEUE = "fq_codel"
+
+#: Facts that say of no link that it makes a flow suffer.
+_UNEXPLAINING = (
+    facts.Unexplained,
+    facts.SpareLine,
+    facts.LimitedTransfers,
+    facts.UnequalControls,
+    facts.Barred,
+)
+
+#: Facts that say where packets wait.
+_WAITING = (
+    facts.Waits,
+    facts.WaitsForChannel,
+    facts.WaitsForGrants,
+    facts.SeveralCauses,
+)
 
 #: One-way delay from which a conversation is no longer easy (ITU-T G.114), ns.
 LONG_WAY = 150e6
@@ -146,7 +168,9 @@ def diagnose(record: Record) -> Diagnosis:
         case.queue,
         suffers=bool(case.suffering),
     )
-    told = (*every, *((hops,) if hops else ()))
+    weak = [cause for cause in causes if isinstance(cause, facts.WeakSignal)]
+    kept = (fact for fact in every if not (weak and isinstance(fact, facts.Unexplained)))
+    told = (*kept, *weak, *((hops,) if hops else ()))
     return Diagnosis(told, causes, _find_beside(case, causes), hops)
 
 
@@ -371,11 +395,39 @@ def find_main_causes(case: Case) -> Iterable[Fact]:
     others = list(_find_other_causes(case))
     hidden = find_hidden(case.record, _name_worst(case), suffers=bool(case.suffering))
     if hidden is None or _lie_elsewhere(case, others, hidden.hidden.link):
-        return others
+        return _find_weak_signal(case, others) or others
     # What would be told without them may help as well.
     mains = [fact.main if isinstance(fact, facts.SeveralCauses) else fact for fact in others]
     rest = dict.fromkeys(own for fact in mains for own in fact.remedies)
     return [replace(hidden, remedies=(*hidden.remedies, *rest))]
+
+
+def _find_weak_signal(case: Case, others: Sequence[Fact]) -> list[Fact]:
+    """Find that the flow that fares worst does so for a weak signal; empty where it does not.
+
+    It has lost many packets by it, or suffers from losses, or nothing else explains how it fares.
+    Where it waits elsewhere, that is the cause. What others wait for elsewhere is told beside it.
+    """
+    flow = _name_worst(case)
+    weak = find_weak_signal(case.record, flow) if flow else None
+    if weak is None:
+        return []
+    worst = case.worst or case.groups[0].worst
+    is_alone = all(isinstance(fact, _UNEXPLAINING) for fact in others)
+    is_fine = worst.grade in (Grade.GOOD, Grade.NONE)
+    matters = worst.symptom == "lost" or (is_alone and not is_fine)
+    if not matters and weak.signal.given_up_ratio <= LOSSY_SHARE:
+        return []
+    waits = [fact for fact in others if isinstance(fact, _WAITING)]
+    is_elsewhere = bool(waits) and _lie_elsewhere(case, waits, weak.signal.link)
+    if is_elsewhere and worst.symptom == "late":
+        return []
+    if is_elsewhere:
+        return [weak, *(waits if len(case.suffering) > 1 else ())]
+    # What shortens a wait in the same cell may help as well.
+    mains = [fact.main if isinstance(fact, facts.SeveralCauses) else fact for fact in waits]
+    rest = dict.fromkeys(own for fact in mains for own in fact.remedies)
+    return [replace(weak, remedies=(*weak.remedies, *rest))]
 
 
 def _name_worst(case: Case) -> str:

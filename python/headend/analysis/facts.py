@@ -18,6 +18,7 @@ from headend.analysis.hidden import HiddenPairs
 from headend.analysis.low_latency import Aggregate, AggregateFlow
 from headend.analysis.queue_state import QueueState
 from headend.analysis.queues import FULL
+from headend.analysis.signal import LostSignal
 from headend.analysis.spells import Spell
 from headend.analysis.throttling import Throttled
 from headend.analysis.transfer_limits import ControlShare, TransferLimit
@@ -75,6 +76,10 @@ class Action(StrEnum):
     FASTER_STATION = "faster_station"
     #: A slow station takes much of a cell's air, and has its best rate.
     CABLE_STATION = "cable_station"
+    #: A station's signal is too weak: nearer to an access point.
+    NEARER_STATION = "nearer_station"
+    #: A station keeps a mode that its signal does not carry: rate control chooses another.
+    FREE_RATE = "free_rate"
     #: A hash puts flows together that each could have a queue.
     SEPARATE_FLOWS = "separate_flows"
     #: A flow waits for its turn, and a scheduler that serves new flows first may spare it that.
@@ -241,6 +246,14 @@ class HiddenStations(Fact):
     """Stations of a cell do not hear each other, and their frames collide."""
 
     hidden: HiddenPairs
+    shown_by = ("loss",)
+
+
+@dataclass(frozen=True)
+class WeakSignal(Fact):
+    """A station's signal is too weak, and the radio gives up many of a flow's packets."""
+
+    signal: LostSignal
     shown_by = ("loss",)
 
 

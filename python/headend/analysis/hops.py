@@ -104,6 +104,8 @@ def list_blamed(
                     yield limit.line.link, limit.direction
         elif isinstance(cause, facts.HiddenStations):
             yield cause.hidden.link, ""
+        elif isinstance(cause, facts.WeakSignal):
+            yield cause.signal.link, ""
         elif isinstance(cause, facts.Barred):
             if cause.link:
                 yield cause.link, ""

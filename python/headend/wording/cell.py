@@ -1,4 +1,4 @@
-"""Sentences about a cell of Wi-Fi: who takes its air, hidden stations, and what helps."""
+"""Sentences about a cell of Wi-Fi: who takes its air, hidden and far stations, and what helps."""
 
 from __future__ import annotations
 
@@ -139,3 +139,49 @@ def advise_on_hidden(remedy: Remedy) -> str:
         "Frames that are announced with RTS and CTS collide less: all hear the access point's"
         f" CTS{end_untried(remedy)}."
     )
+
+
+def brief_signal(fact: facts.WeakSignal) -> str:
+    """Say how weak a station's signal is, and what it costs a flow."""
+    signal = fact.signal
+    verb = "is" if signal.given_up == 1 else "are"
+    cost = f"{count(signal.given_up, 'packet')} of {signal.flow} {verb} given up"
+    if signal.level_db is None:
+        broken = share(signal.error_ratio)
+        return f"{broken} of the frames from and to {signal.station} break, and {cost}"
+    level = f"{signal.level_db:g} dB".replace("-", "−")
+    if signal.mode:
+        fails = "does not pass" if 2 * signal.given_up_ratio > 1 else "often breaks"
+        from_then = f" from {signal.since} on" if signal.since else ""
+        return f"{signal.station}'s {signal.mode} {fails} at {level}{from_then}, and {cost}"
+    if signal.is_silent:
+        return f"{signal.station} hears nothing of the access point at {level}"
+    if signal.since:
+        return f"{signal.station}'s signal falls to {level} at {signal.since}, and {cost}"
+    lowest = "" if signal.is_steady else " at its lowest"
+    return f"{signal.station}'s signal is {level}{lowest}, and {cost}"
+
+
+def full_signal(fact: facts.WeakSignal) -> list[str]:
+    """Say how weak a station's signal is, and what helps."""
+    own = {Action.FREE_RATE: advise_on_mode, Action.NEARER_STATION: advise_on_signal}
+    advice = [own[remedy.action](remedy) for remedy in fact.remedies if remedy.action in own]
+    return [f"{capitalise(brief_signal(fact))}.", *advice]
+
+
+def advise_on_signal(remedy: Remedy) -> str:
+    """Say what gives a station a better signal: no setting does."""
+    return (
+        f"{capitalise(remedy.subject)} loses less nearer to the access point, or near a second one."
+    )
+
+
+def advise_on_mode(remedy: Remedy) -> str:
+    """Say what to do with a mode that a signal does not carry.
+
+    Examples
+    --------
+    >>> advise_on_mode(Remedy(Action.FREE_RATE, "link.wifi.dot11ax.station.phone.mcs"))
+    'Leave link.wifi.dot11ax.station.phone.mcs out: rate control then chooses what passes.'
+    """
+    return f"Leave {remedy.subject} out: rate control then chooses what passes."

@@ -46,6 +46,7 @@ WORDS: dict[type, Words] = {
     facts.LossyPath: Words(None, line.brief_lossy_path),
     facts.Barred: Words(None, line.brief_barred),
     facts.HiddenStations: Words(cell.full_hidden, cell.brief_hidden),
+    facts.WeakSignal: Words(cell.full_signal, cell.brief_signal),
     facts.LongPath: Words(line.full_long_path, line.brief_long_path),
     facts.FullChannel: Words(line.full_channel),
     facts.QueueUse: Words(queue.full_use),
@@ -126,6 +127,8 @@ ADVICE: dict[Action, Callable[[Any], str]] = {
     Action.FASTER_STATION: cell.advise_on_station,
     Action.CABLE_STATION: cell.advise_on_cable,
     Action.ANNOUNCE_FRAMES: cell.advise_on_hidden,
+    Action.NEARER_STATION: cell.advise_on_signal,
+    Action.FREE_RATE: cell.advise_on_mode,
     Action.FLOW_QUEUES: lambda remedy: (
         "A queue for each flow (fq_codel) may protect those who send little"
         f"{proposals.end_untried(remedy)}."

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headend.analysis.diagnosis import diagnose, find_nothing, find_reservations, open_case
-from headend.analysis.facts import Action, Diagnosis, Remedy, SpareLine
+from headend.analysis.facts import Action, Diagnosis, Remedy, SpareLine, WeakSignal
 from headend.analysis.flow_groups import FlowGroup
 from headend.analysis.grading import Grade
 from headend.analysis.queue_state import QueueState
@@ -57,13 +57,25 @@ def answer_run(record: Record) -> Answer:
     question = ask(record.title, ask_of_people(groups, case.queue))
     caveats = describe_facts(find_reservations(record))
     if nothing := describe_facts(find_nothing(record)):
-        return Answer(question, (*caveats, *nothing), lay_out_people(groups))
+        why = filter(None, [_tell_why_nothing(record)])
+        return Answer(question, (*caveats, *nothing, *why), lay_out_people(groups))
     diagnosis = diagnose(record)
     sentences = _write_sentences(
         groups, case.suffering, diagnosis, homes, _advise(record, diagnosis)
     )
     figure = _choose_figure(record, groups, diagnosis, has_street=bool(homes))
     return Answer(question, (*caveats, *filter(None, sentences)), lay_out_people(groups), figure)
+
+
+def _tell_why_nothing(record: Record) -> str:
+    """Say why nothing was delivered, and what to change, where a weak signal is why; or nothing."""
+    diagnosis = diagnose(record)
+    if not isinstance(diagnosis.cause, WeakSignal):
+        return ""
+    reason = summarize_facts(diagnosis.causes)
+    if diagnosis.hops:
+        reason = f"{brief_hops(diagnosis.hops)}: {reason}"
+    return f"{capitalise(reason)}. {advise(diagnosis.remedy)}"
 
 
 def _advise(record: Record, diagnosis: Diagnosis) -> str:
