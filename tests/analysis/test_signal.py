@@ -10,6 +10,7 @@ import pytest
 import headend
 from headend.analysis.diagnosis import diagnose
 from headend.analysis.facts import Action, Unexplained, WeakSignal
+from headend.analysis.queues import LOSSY_SHARE
 from headend.analysis.signal import find_lost_signal
 from headend.results.record import Record
 from headend.wording.run import answer_run
@@ -67,9 +68,11 @@ def test_a_signal_that_falls_leaves_no_advice_to_look_elsewhere() -> None:
     record = run_home({"snr": FALLS})
     found = diagnose(record)
     assert not any(isinstance(fact, Unexplained) for fact in found.facts)
+    # Nor that to look at how many send at once.
+    assert "the medium gave up" not in judge(record).paragraph
     remedies = [own.action for cause in found.causes for own in cause.remedies]
     assert Action.LOOK_ELSEWHERE not in remedies
-    assert "phone's signal falls to −1 dB" in judge(record).paragraph
+    assert "Phone's signal falls to −1 dB" in judge(record).paragraph
 
 
 @pytest.mark.parametrize(
@@ -137,7 +140,9 @@ def test_a_signal_is_not_the_cause_of_what_stations_lose_that_are_not_heard() ->
 def test_a_signal_is_not_the_cause_where_the_modem_makes_packets_wait() -> None:
     """The signal breaks some frames, and the call is late behind an upload in the modem."""
     record = run_slow_modem()
-    assert count_given_up(record)
+    found = find_lost_signal(record, "call")
+    assert found
+    assert found.given_up_ratio > LOSSY_SHARE
     assert judge(record).groups[0].worst.symptom == "late"
     assert list_guilty(record) == ["cable"]
 
@@ -145,7 +150,7 @@ def test_a_signal_is_not_the_cause_where_the_modem_makes_packets_wait() -> None:
 def run_slow_modem() -> Record:
     """Run a call with a weak signal behind a modem in which an upload stands."""
     queue = {"drop_tail": {"limit": "500 ms"}}
-    stations: dict[str, Any] = {"laptop": {}, "phone": {"frame_errors": "0.6"}}
+    stations: dict[str, Any] = {"laptop": {}, "phone": {"frame_errors": "0.7"}}
     scenario: dict[str, Any] = {
         "duration": "25 s",
         "warmup": "5 s",

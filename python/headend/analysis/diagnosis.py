@@ -169,9 +169,15 @@ def diagnose(record: Record) -> Diagnosis:
         suffers=bool(case.suffering),
     )
     weak = [cause for cause in causes if isinstance(cause, facts.WeakSignal)]
-    kept = (fact for fact in every if not (weak and isinstance(fact, facts.Unexplained)))
+    kept = (fact for fact in every if not (weak and _has_no_reason(fact)))
     told = (*kept, *weak, *((hops,) if hops else ()))
     return Diagnosis(told, causes, _find_beside(case, causes), hops)
+
+
+def _has_no_reason(fact: Fact) -> bool:
+    """Say whether a fact leaves open why packets are lost, or only that the radio gave them up."""
+    is_given_up = isinstance(fact, facts.LossyQueue) and fact.queue.reason == "retry_limit"
+    return isinstance(fact, facts.Unexplained) or is_given_up
 
 
 def find_reservations(record: Record) -> Iterator[Fact]:

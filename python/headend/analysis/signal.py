@@ -74,15 +74,17 @@ def find_lost_signal(record: Record, flow: str) -> LostSignal | None:
     None where other stations do not hear it, and where collisions take more of the air than
     what breaks without them: then these may be why packets are given up.
     """
-    rows = [row for row in record.rows("flows") if row["flow"] == flow]
     column = describe().reasons["retry_limit"].column
-    given_up = sum(row[column] for row in rows)
-    if 2 * given_up <= sum(row[name] for row in rows for name in list_discards()):
-        return None
-    ratio = max(row[column] / max(row["packets_sent"], 1) for row in rows)
     found = _find_station(record, flow, column)
     if found is None:
         return None
+    rows = [row for row in record.rows("flows") if row["flow"] == flow]
+    given_up = sum(row[column] for row in rows)
+    # A thinned acknowledgement is no loss.
+    losses = set(list_discards()) - set(list_discards("thinning"))
+    if 2 * given_up <= sum(row[name] for row in rows for name in losses):
+        return None
+    ratio = max(row[column] / max(row["packets_sent"], 1) for row in rows)
     link, cell, station, key = found
     state = next((one for one in gather_cells(record) if one.link == link), None)
     if state and max(MUCH_AIR, state.broken_ratio) < state.collision_ratio:
@@ -112,7 +114,9 @@ def find_lost_signal(record: Record, flow: str) -> LostSignal | None:
 def _find_station(record: Record, flow: str, column: str) -> tuple[str, Cell, str, str] | None:
     """Find a flow's station with a signal that gives up most: link, cell, name and its key."""
     links = record.manifest.get("scenario", {}).get("link", {})
-    cells = {name: cell for name in list_links(record, flow) if (cell := find_cell(links[name]))}
+    cells = {
+        name: cell for name in list_links(record, flow) if (cell := find_cell(links.get(name)))
+    }
     met = {row["queue"] for way in ("up", "down") for row in list_queues(record, flow, way)}
     rows = [
         row

@@ -63,8 +63,10 @@ def capitalise(text: str) -> str:
     --------
     >>> capitalise("call and page"), capitalise("call.mos.p5 and page"), capitalise("web_2: good")
     ('Call and page', 'call.mos.p5 and page', 'web_2: good')
+    >>> capitalise("phone's signal"), capitalise("phone.1's signal")
+    ("Phone's signal", "phone.1's signal")
     """
-    word = text.split(maxsplit=1)[0].rstrip(",:;") if text else ""
+    word = text.split(maxsplit=1)[0].rstrip(",:;").removesuffix("'s") if text else ""
     return text[:1].upper() + text[1:] if word.isalpha() and word.islower() else text
 
 
