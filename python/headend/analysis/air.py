@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headend.scenario.cells import find_cell
+from headend.scenario.cells import Cell, find_cell
 from headend.scenario.groups import find_groups, label_member
 
 if TYPE_CHECKING:
@@ -56,6 +56,11 @@ class AirShare:
     is_slow: bool = False
 
 
+def find_cell_of(record: Record, link: str) -> Cell | None:
+    """Give the cell that a link of a run is; None for another link."""
+    return find_cell(record.manifest.get("scenario", {}).get("link", {}).get(link))
+
+
 def list_air_shares(record: Record, link: str) -> tuple[AirShare, ...]:
     """List what the stations of a cell take of its time, the one with most of it first."""
     used: dict[str, float] = {}
@@ -65,8 +70,7 @@ def list_air_shares(record: Record, link: str) -> tuple[AirShare, ...]:
     rates = _list_rates(record, link)
     fastest = max(rates.values(), default=0.0)
     groups, shares = find_groups(used), dict[str, AirShare]()
-    scenario = record.manifest.get("scenario", {}).get("link", {})
-    cell = find_cell(scenario.get(link))
+    cell = find_cell_of(record, link)
     for name, ratio in used.items():
         label, rate = label_member(name, groups), rates.get(name, fastest)
         before = shares.get(label)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headend.analysis import facts
-from headend.analysis.air import AirShare
+from headend.analysis.air import AirShare, find_cell_of
 from headend.analysis.channels import ChannelState
 from headend.analysis.facts import Action, Remedy
 from headend.analysis.hidden import THRESHOLD, find_hidden_pairs
@@ -15,12 +15,12 @@ from headend.analysis.queues import LOSSY_SHARE, STANDING_TIME, weigh_queues
 from headend.analysis.routes import list_links
 from headend.analysis.signal import find_lost_signal
 from headend.results.record import Record
-from headend.scenario.cells import BY_STATION, find_cell
+from headend.scenario.cells import BY_STATION
 
 
 def find_station_queues(record: Record, queue: QueueState) -> Remedy | None:
     """Propose a queue for each station, where stations share the one of their access point."""
-    cell = find_cell(record.manifest["scenario"].get("link", {}).get(queue.link))
+    cell = find_cell_of(record, queue.link)
     if cell is None or queue.direction != "down" or not cell.shares_queue:
         return None
     path = f"link.{queue.link}.{cell.kind}.access_point.queues"
@@ -54,7 +54,7 @@ def relieve_cell(record: Record, queue: QueueState, channel: ChannelState) -> It
 
 def _bring_nearer(record: Record, link: str, slow: AirShare) -> Remedy:
     """Give a slow station the best rate that it can have; a cable where it has that already."""
-    cell = find_cell(record.manifest["scenario"].get("link", {}).get(link))
+    cell = find_cell_of(record, link)
     best = cell.find_best(slow.station) if cell and slow.station in cell.stations else None
     if cell is None or best is None:
         has_signal = cell is not None and "snr" in cell.stations.get(slow.station, {})

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headend.analysis.air import MUCH_AIR
+from headend.analysis.air import MUCH_AIR, find_cell_of
 from headend.analysis.channels import gather_cells
 from headend.analysis.queues import LOSSY_SHARE
-from headend.scenario.cells import find_cell
 from headend.scenario.groups import name_group
 from headend.text.quantity import parse_quantity
 
@@ -51,7 +50,7 @@ def find_hidden_pairs(record: Record, link: str) -> HiddenPairs | None:
 
     None where frames are announced already, and where hardly any are lost.
     """
-    cell = find_cell(record.manifest.get("scenario", {}).get("link", {}).get(link))
+    cell = find_cell_of(record, link)
     state = next((one for one in gather_cells(record) if one.link == link), None)
     if cell is None or state is None or not (pairs := cell.hidden_pairs):
         return None

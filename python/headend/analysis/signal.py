@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headend.analysis.air import MUCH_AIR
+from headend.analysis.air import MUCH_AIR, find_cell_of
 from headend.analysis.channels import gather_cells
 from headend.analysis.routes import list_links, list_queues
 from headend.engine.description import describe, list_discards
-from headend.scenario.cells import Cell, find_cell
+from headend.scenario.cells import Cell
 from headend.scenario.groups import name_group
 from headend.text.quantity import parse_quantity
 
@@ -113,9 +113,8 @@ def find_lost_signal(record: Record, flow: str) -> LostSignal | None:
 
 def _find_station(record: Record, flow: str, column: str) -> tuple[str, Cell, str, str] | None:
     """Find a flow's station with a signal that gives up most: link, cell, name and its key."""
-    links = record.manifest.get("scenario", {}).get("link", {})
     cells = {
-        name: cell for name in list_links(record, flow) if (cell := find_cell(links.get(name)))
+        name: cell for name in list_links(record, flow) if (cell := find_cell_of(record, name))
     }
     met = {row["queue"] for way in ("up", "down") for row in list_queues(record, flow, way)}
     rows = [
