@@ -34,7 +34,7 @@ pub mod window;
 
 use self::backoff::Backoff;
 use self::contention::{Contention, Entry};
-use self::exchange::{Burst, Disturbance, Exchange, time_around};
+use self::exchange::{Burst, Disturbance, Exchange, Frame, time_around};
 use self::rates::RateControl;
 use self::setup::{Access, AccessPointSetup, Radio, Rules, Sharing, StationSetup};
 use self::turns::Turns;
@@ -373,7 +373,7 @@ impl Cell {
         let aggregates = aggregation.mpdus > 1 && !chosen.is_probe;
         let mut alone = 0;
         let most = if aggregates {
-            self.most_bytes(&burst, direction(node), left)
+            self.most_bytes(&burst, node, left)
         } else {
             0
         };
@@ -415,14 +415,8 @@ impl Cell {
 
     /// The most bytes of the A-MPDU that `burst` is to become that the rules of its station and the
     /// time left allow.
-    fn most_bytes(&self, burst: &Burst, direction: usize, left: Option<Duration>) -> u64 {
-        let Burst {
-            station,
-            mode,
-            chosen,
-            ..
-        } = *burst;
-        let aggregation = self.radios[station].aggregation;
+    fn most_bytes(&self, burst: &Burst, node: usize, left: Option<Duration>) -> u64 {
+        let aggregation = self.radios[burst.station].aggregation;
         let mut time = aggregation.time;
         if let Some(left) = left {
             let burst = Burst {
@@ -430,12 +424,17 @@ impl Cell {
                 bytes: aggregation.bytes,
                 ..*burst
             };
-            let around = self.rates[station][direction].around(chosen.index);
-            let frames = self.rules.frames(&burst, around);
+            let frames = self.frames(node, &burst);
             let around = time_around(&frames, self.rules.gap());
             time = time.min(left.saturating_sub(around));
         }
-        (self.rules.phy.bytes_within(time, mode)).min(aggregation.bytes)
+        (self.rules.phy.bytes_within(time, burst.mode)).min(aggregation.bytes)
+    }
+
+    /// The frames of an exchange in which a node sends a burst.
+    fn frames(&self, node: usize, burst: &Burst) -> [Option<Frame>; 4] {
+        let rates = &self.rates[burst.station][direction(node)];
+        (self.rules).frames(burst, rates.around(burst.chosen.index))
     }
 
     /// How many more MPDUs a contender may take from its queue, once it has won the channel: any
@@ -601,9 +600,8 @@ impl Cell {
             station: burst.station,
             what,
         };
-        let direction = direction(own.node);
-        let around = self.rates[burst.station][direction].around(burst.chosen.index);
-        let frames = self.rules.frames(&burst, around);
+        let node = own.node;
+        let frames = self.frames(node, &burst);
         Exchange::new(contender, burst, frames, times, usage)
     }
 
@@ -734,9 +732,7 @@ impl Cell {
         }
         self.load(contender, cx);
         let burst = self.assemble(contender, Some(left), cx)?;
-        let direction = direction(self.contenders[contender as usize].node);
-        let around = self.rates[burst.station][direction].around(burst.chosen.index);
-        let frames = self.rules.frames(&burst, around);
+        let frames = self.frames(self.contenders[contender as usize].node, &burst);
         let data = self.rules.phy.frame(burst.bytes, burst.mode);
         if data + time_around(&frames, self.rules.gap()) > left {
             return None;
