@@ -72,6 +72,19 @@ def test_only_seconds_in_which_packets_wait_count_where_there_are_some() -> None
     assert 0 < len(found.queued) < len(found.seconds)
 
 
+def test_lumps_that_a_sender_s_sockets_take_do_not_move_the_rate() -> None:
+    # Three seconds of four are a lump too high, the fourth is three too low.
+    def rate(time: float) -> float:
+        return 7e6 if time % 4 < 1 else 11e6
+
+    delays = (make_delays(SEPARATE, under(Load.DOWN, lambda _: 80.0), gap=0.05),)
+    arrived = make_rates(Direction.DOWN, LOADED, rate)
+    found = estimate_rates(measure(replace(arrived, sent=True), delays=delays), Direction.DOWN)
+    assert found is not None
+    assert found.rate.value == pytest.approx(10e6, rel=0.03)
+    assert found.rate.low < 10e6 < found.rate.high
+
+
 def test_data_that_is_read_late_and_all_at_once_does_not_move_the_rate() -> None:
     def rate(time: float) -> float:
         # In every fifth second nothing is read for 0.4 s, and then all of it.

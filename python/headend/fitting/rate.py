@@ -6,6 +6,10 @@ the probes do not wait in it, it is the 75th percentile of all seconds, and the 
 directions were loaded, but not above the largest mean over three seconds. While both directions are
 loaded, either may wait for the acknowledgements of the other, so that rate is a lower bound.
 
+Where a tool tells what the sender's sockets took, it is the mean of the seconds that show a queue:
+sockets take lumps, so that the median of a few seconds may be a lump too high, and what one second
+has too much the next has too little.
+
 What limits it: where no queue is seen, nobody knows in how many of the seconds the line was full.
 The interval reaches from the 75th percentile to the largest mean over three seconds, and the rate
 of one connection alone is a lower bound. Besides, tools count payload, and the line carries
@@ -231,8 +235,9 @@ def _estimate_sustained(
     bound = None
     if len(busy) >= ENOUGH_BUSY or len(busy) >= max(2, BUSY_SHARE * len(seconds)):
         values = busy
-        value = statistics.median(values)
-        low, high = draw_again(values, round(BLOCK), statistics.median)
+        middle = statistics.fmean if _is_of_sockets(measurement, direction) else statistics.median
+        value = middle(values)
+        low, high = draw_again(values, round(BLOCK), middle)
         basis = f"{len(busy)} seconds of load in which packets waited"
     else:
         values, share = [rate for _, rate in seconds], AMONG_BOTH if both else ALONE
@@ -257,6 +262,10 @@ def _estimate_sustained(
         bound,
     )
     return estimate, tuple(timed)
+
+
+def _is_of_sockets(measurement: Measurement, direction: Direction) -> bool:
+    return any(series.sent for series in measurement.rates if series.direction is direction)
 
 
 def is_rising(seconds: Sequence[float]) -> bool:

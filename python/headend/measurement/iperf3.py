@@ -271,7 +271,9 @@ def _name_flows(flows: Sequence[_Flow], marking: str) -> list[str]:
 
 
 def _give_rates(flow: _Flow, name: str) -> RateSeries:
-    return RateSeries(flow.direction, flow.starts, flow.ends, flow.rates, flow=name)
+    return RateSeries(
+        flow.direction, flow.starts, flow.ends, flow.rates, flow=name, sent=not flow.arrived
+    )
 
 
 def _read_udp(end: JsonObject, flows: Sequence[_Flow]) -> tuple[list[Summary], set[Direction]]:

@@ -81,6 +81,8 @@ class RateSeries:
         Which bytes these are.
     flow
         The name of a connection; empty for the sum over all connections of the direction.
+    sent
+        Whether a bin is of what the sender's socket took, in lumps, and not of what arrived.
     """
 
     direction: Direction
@@ -89,6 +91,7 @@ class RateSeries:
     rates: Sequence[float]
     counted: Counted = Counted.PAYLOAD
     flow: str = ""
+    sent: bool = False
 
 
 @dataclass(frozen=True)

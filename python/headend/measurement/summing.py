@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from headend.measurement.record import RateSeries
 
@@ -43,7 +44,7 @@ def sum_flows(flows: Sequence[RateSeries], step: float) -> RateSeries:
     """
     first = flows[0]
     if len(flows) == 1:
-        return RateSeries(first.direction, first.starts, first.ends, first.rates, first.counted)
+        return replace(first, flow="")
     begin = min((min(flow.starts) for flow in flows if flow.starts), default=0.0)
     end = max((max(flow.ends) for flow in flows if flow.ends), default=0.0)
     step = max(step, (end - begin) / _MOST_BINS)
@@ -80,4 +81,5 @@ def sum_flows(flows: Sequence[RateSeries], step: float) -> RateSeries:
         # Sums of differences leave rounding errors about zero.
         [max(0.0, bits / (right - left)) for left, right, bits in bins],
         first.counted,
+        sent=any(flow.sent for flow in flows),
     )
