@@ -49,13 +49,9 @@ impl Turns {
         list.push_back(station as u32);
     }
 
-    /// The stations that the access point may have something for.
-    pub(super) fn listed(&self) -> Vec<usize> {
-        let stations = self.is_listed.iter().enumerate();
-        stations
-            .filter(|(_, is_listed)| **is_listed)
-            .map(|(station, _)| station)
-            .collect()
+    /// Whether the access point may have something for a station.
+    pub(super) fn is_listed(&self, station: usize) -> bool {
+        self.is_listed[station]
     }
 
     /// The station whose turn it is.
