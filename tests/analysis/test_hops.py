@@ -244,8 +244,11 @@ def test_of_each_link_waits_and_use_are_told_and_of_the_air_by_whom() -> None:
     rows = {row["queue"]: row for row in result.rows("queues")}
     told, hops = judge(result).paragraph, find_hops(result)
     for name in ("wifi.phone.up", "wifi.down", "cable.up", "cable.down"):
-        wait = format_quantity(rows[name]["delay_p50_ns"], "time")
-        assert f"{wait} in {name}" in told
+        median, slow = (
+            format_quantity(rows[name][column], "time")
+            for column in ("delay_p50_ns", "delay_p99_ns")
+        )
+        assert f"{median} ({slow}) in {name}" in told
     assert "the air is wanted " in told
     shares = {
         row["use"]: row["air_ratio"]

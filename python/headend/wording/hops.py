@@ -70,9 +70,9 @@ def full_hops(fact: Hops) -> list[str]:
 
 
 def _describe_hop(fact: Hops, hop: Hop) -> str:
-    waits = [f"{time(own.delay_p50_ns)} in {own.queue}" for own in hop.queues]
+    waits = _write_waits(hop.queues)
     name = capitalise(name_hop(fact, hop).removeprefix("the "))
-    text = f"{name}: packets wait {join_names(waits)} at the median" if waits else name
+    text = f"{name}: packets wait {waits} at the median (99th percentile)" if waits else name
     text = f"{text}; {_describe_use(fact, hop)}."
     # A full one says who takes its air anyway.
     is_told = hop.channel and not hop.channel.is_full
@@ -89,8 +89,10 @@ def tabulate_hops(fact: Hops) -> Table:
                 tag="guilty" if hop.guilty else "",
             ),
             (
-                Cell(_write_wait(hop.queues, "up")),
-                Cell(_write_wait(hop.queues, "down")),
+                *(
+                    Cell(_write_waits([own for own in hop.queues if own.direction == way]) or "–")
+                    for way in ("up", "down")
+                ),
                 Cell(_describe_use(fact, hop)),
             ),
         )
@@ -104,10 +106,9 @@ def tabulate_hops(fact: Hops) -> Table:
     return Table(columns, tuple(rows), "link", note=note)
 
 
-def _write_wait(queues: Sequence[QueueState], direction: str) -> str:
+def _write_waits(queues: Sequence[QueueState]) -> str:
+    """Write how long packets wait in each queue: the median, and the 99th percentile after it."""
     waits = [
-        f"{time(own.delay_p50_ns)} ({time(own.delay_p99_ns)}) in {own.queue}"
-        for own in queues
-        if own.direction == direction
+        f"{time(own.delay_p50_ns)} ({time(own.delay_p99_ns)}) in {own.queue}" for own in queues
     ]
-    return join_names(waits) or "–"
+    return join_names(waits)

@@ -11,7 +11,7 @@ from headend.text.wording import capitalise, join_names, list_names
 from headend.wording.cell import WRITERS, name_reasons, tell_air
 from headend.wording.proposals import end_untried
 from headend.wording.quantities import count, number, rate, share, time
-from headend.wording.queue import MOST_NAMED, full_remedy, name_queue
+from headend.wording.queue import MOST_NAMED, full_remedy, name_queue, tell_standing
 
 #: Causes that one sentence names; flows with further causes are only counted.
 MOST_CAUSES = 2
@@ -113,9 +113,9 @@ def brief_waits_for_channel(fact: facts.WaitsForChannel) -> str:
     if state.is_cell:
         nearly = "" if state.is_full else "nearly "
         text = f"the air of {state.channel} is {nearly}full{name_reasons(state)}"
-    wait, slow = fact.queue.delay_p50_ns, fact.queue.delay_p99_ns or 0.0
+    slow = fact.queue.delay_p99_ns or 0.0
     if fact.stands:
-        return f"{text}, and packets wait {time(wait)} in {name_queue(fact.queue)}"
+        return f"{text}, and {tell_standing(fact.queue, name_queue(fact.queue))}"
     if state.is_cell and slow > LONG_WAIT:
         rare = f"1 packet in 100 waits more than {time(slow)} in {name_queue(fact.queue)}"
         return f"{text}, and {rare}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from headend.analysis import facts
 from headend.analysis.facts import Action, Remedy
 from headend.analysis.queue_state import QueueState
-from headend.analysis.queues import LOSSY_SHARE
+from headend.analysis.queues import LONG_WAIT, LOSSY_SHARE, STOOD_AT_TIMES
 from headend.engine.description import describe, find_queue
 from headend.text.wording import capitalise, list_names
 from headend.wording.proposals import end_untried
@@ -25,6 +25,20 @@ FELT = "that is what those feel who suffer"
 def name_queue(queue: QueueState) -> str:
     """Name a queue; where it stands for many alike, add that it is the worst of them."""
     return f"{queue.queue}, the worst of {queue.alike}" if queue.alike > 1 else queue.queue
+
+
+def tell_standing(queue: QueueState, name: str) -> str:
+    """Say how long packets wait in a queue that stands: by the median where that is long.
+
+    A short one is no reason to suffer; for how much of the time the queue stood is.
+    """
+    if _has_long_median(queue):
+        return f"packets wait {time(queue.delay_p50_ns)} in {name}"
+    return f"packets wait more than 50 ms in {name} {share(queue.standing_ratio)} of the time"
+
+
+def _has_long_median(queue: QueueState) -> bool:
+    return (queue.delay_p50_ns or 0.0) > LONG_WAIT
 
 
 def full_use(fact: facts.QueueUse) -> str:
@@ -55,14 +69,15 @@ def full_other_bottleneck(fact: facts.OtherBottleneck) -> str:
 
 def brief_standing(fact: facts.StandingQueue) -> str:
     """Say how long packets wait, and whose are too late for it."""
-    name, wait = name_queue(fact.queue), time(fact.queue.delay_p50_ns)
+    queue, name = fact.queue, name_queue(fact.queue)
     if fact.passing and not fact.suffers:
-        return f"packets wait {wait} in {name}, but {fact.queue.discipline} lets others pass them"
+        return f"{tell_standing(queue, name)}, but {queue.discipline} lets others pass them"
     if not fact.late_flow:
-        return f"packets wait {wait} in the standing queue {name}"
+        return tell_standing(queue, f"the standing queue {name}")
     whose = "its packets" if fact.is_only else f"{fact.late_flow}'s packets"
     late = share(round(fact.late_ratio, 2))
-    return f"{late} of {whose} arrive too late behind the standing queue {name} ({wait})"
+    wait = f" ({time(queue.delay_p50_ns)})" if _has_long_median(queue) else ""
+    return f"{late} of {whose} arrive too late behind the standing queue {name}{wait}"
 
 
 def full_standing(fact: facts.StandingQueue) -> list[str]:
@@ -99,9 +114,11 @@ def full_losses(fact: facts.LossyQueue) -> list[str]:
 
 
 def brief_at_times(fact: facts.QueueAtTimes) -> str:
-    """Say for how much of the time packets wait."""
-    stood = share(fact.queue.standing_ratio)
-    return f"packets wait more than 50 ms in the queue {name_queue(fact.queue)} {stood} of the time"
+    """Say for how much of the time packets wait; of a queue that is seldom used, how long."""
+    queue, name = fact.queue, f"the queue {name_queue(fact.queue)}"
+    if queue.standing_ratio <= STOOD_AT_TIMES:
+        return f"half of the packets in {name} wait more than {time(queue.delay_p50_ns)}"
+    return f"packets wait more than 50 ms in {name} {share(queue.standing_ratio)} of the time"
 
 
 def full_at_times(fact: facts.QueueAtTimes) -> list[str]:

@@ -14,7 +14,7 @@ from headend.analysis.transfer_limits import Limit, TransferLimit
 from headend.text.wording import join_names, list_names
 from headend.wording.proposals import end_untried
 from headend.wording.quantities import rate, share, time
-from headend.wording.queue import MOST_NAMED, name_queue
+from headend.wording.queue import MOST_NAMED, name_queue, tell_standing
 
 #: Transfers whose limits an answer names; one, where the text gets longer than so many characters.
 MOST_LIMITS, LONGEST = 2, 150
@@ -264,7 +264,7 @@ def full_other_queue(fact: facts.OtherQueue) -> str:
 
 def brief_other_queue(fact: facts.OtherQueue) -> str:
     """Say how long packets wait in a second queue."""
-    return f"packets wait {time(fact.queue.delay_p50_ns)} in {name_queue(fact.queue)} as well"
+    return f"{tell_standing(fact.queue, name_queue(fact.queue))} as well"
 
 
 def advise_on_router(remedy: Remedy) -> str:
