@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headend.analysis.causes import find_causes
-from headend.analysis.quality import judge_flows
+from headend.analysis.quality import FlowQuality, judge_flows
 from headend.analysis.queues import (
     LONG_WAIT,
     LOSSY_SHARE,
@@ -19,6 +19,7 @@ from headend.analysis.queues import (
     find_key,
     weigh_queues,
 )
+from headend.analysis.routes import list_queues
 from headend.results.record import Record, cached_on_record
 from headend.scenario.groups import find_groups, label_member, name_group, order_naturally
 from headend.scenario.parameters import find_value
@@ -115,7 +116,9 @@ def find_bottleneck(result: Record) -> str | None:
     The most harmful is a standing queue, then one that loses much, then one that stands at times.
     Where all suffering flows suffer from late packets, the order is: standing, at times, long now
     and then, lossy; where all suffer from loss: lossy, standing, at times. Queues in which most
-    suffering flows wait come before all others, then queues of a direction in which a flow suffers.
+    suffering flows wait come before all others, then queues that a flow meets in the direction in
+    which it suffers, then those of its other direction. Where flows suffer, a queue that none of
+    them meets is not why.
     """
     queues = weigh_queues(result)
     kinds: list[_Harm] = [
@@ -132,35 +135,46 @@ def find_bottleneck(result: Record) -> str | None:
     ]
     standing, lossy, at_times = kinds
     slow = ([row for row in queues if row["delay_p99_ns"] > LONG_WAIT], "delay_p99_ns")
-    directions: set[str] = set()
     blamed: set[str] = set()
-    # Where no queue did harm, the flows need not be judged.
-    if any(chosen for chosen, _ in (*kinds, slow)):
-        hurt = [finding for finding in judge_flows(result) if finding.suffers and finding.symptom]
+    nearest: set[str] = set()
+    met = {row["queue"] for row in queues}
+    # Where there is one link, and no queue of it did harm, the flows need not be judged.
+    has_several = len({row["link"] for row in queues}) > 1
+    if has_several or any(chosen for chosen, _ in (*kinds, slow)):
+        suffering = [finding for finding in judge_flows(result) if finding.suffers]
+        hurt = [finding for finding in suffering if finding.symptom]
         harms = {finding.symptom for finding in hurt}
         main = find_causes(result).main
         blamed = set(main.queues) if main else set()
-        directions = {
-            direction
-            for finding in hurt
-            for direction in ([finding.direction] if finding.direction else ["up", "down"])
-        }
+        nearest = _list_met(result, hurt)
+        met = nearest | _list_met(result, suffering, is_both_ways=True) or met
         if harms == {"late"}:
             kinds = [standing, at_times, slow, lossy]
         elif harms == {"lost"}:
             kinds = [lossy, standing, at_times]
-    for chosen, by in [
-        *(([row for row in chosen if row["queue"] in blamed], by) for chosen, by in kinds),
-        ([row for row in queues if row["queue"] in blamed], "waited"),
-        *(([row for row in chosen if row["direction"] in directions], by) for chosen, by in kinds),
-        *kinds,
-    ]:
-        if chosen:
-            return str(_order(chosen, by)[-1]["queue"])
+    waited: _Harm = (queues, "waited")
+    for wanted, those in (([*kinds, waited], blamed), (kinds, nearest), (kinds, met)):
+        for rows, by in wanted:
+            if chosen := [row for row in rows if row["queue"] in those]:
+                return str(_order(chosen, by)[-1]["queue"])
+    queues = [row for row in queues if row["queue"] in met]
     names = [str(row["queue"]) for row in _order(queues, "waited")]
     if result.bottleneck in names:
         return result.bottleneck
     return names[-1] if names else None
+
+
+def _list_met(
+    result: Record, flows: Sequence[FlowQuality], *, is_both_ways: bool = False
+) -> set[str]:
+    """List the queues that flows meet, in the direction in which each suffers or in both."""
+    return {
+        row["queue"]
+        for flow in flows
+        for way in ("up", "down")
+        if is_both_ways or flow.direction in ("", way)
+        for row in list_queues(result, flow.flow, way)
+    }
 
 
 def _order(rows: Sequence[dict[str, Any]], column: str) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from headend.analysis import facts
 from headend.analysis.acknowledgements import find_acks
 from headend.analysis.bottleneck import find_bottleneck
-from headend.analysis.causes import Causes, DelaySource, find_causes
+from headend.analysis.causes import CauseGroup, Causes, DelaySource, find_causes
 from headend.analysis.cell_remedies import (
     find_hidden,
     find_station_queues,
@@ -451,11 +451,7 @@ def _find_other_causes(case: Case) -> Iterable[Fact]:
     """Find why flows suffer where all stations hear each other."""
     record, worst, queue = case.record, case.worst, case.queue
     if worst and (reason := _find_bar(record, worst)):
-        # Only a cell's medium gives up.
-        given_up = reason == describe().reasons["retry_limit"].barred
-        cells = {state.link for state in gather_cells(record)} if given_up else set()
-        links = (link for link in list_links(record, worst.flow) if link in cells)
-        return [facts.Barred(worst.flow, reason, next(links, ""))]
+        return [facts.Barred(worst.flow, reason, _find_given_up(record, worst.flow, reason))]
     if worst and worst.path_loss_ratio > 0.5 * (worst.loss_ratio or math.inf):
         return [facts.LossyPath(worst.flow, worst.path_loss_ratio)]
     if queue is None:
@@ -648,7 +644,7 @@ def _find_beside(
         return facts.LimitedTransfers(tuple(found[:1]))
     if controls := _find_controls(case.record):
         return controls
-    named = {cause.channel.title for cause in causes if isinstance(cause, facts.WaitsForChannel)}
+    named = set(_name_channels(case, causes))
     shares = [
         limit
         for limit in limits
@@ -657,6 +653,17 @@ def _find_beside(
         and not (limit.line and limit.line.name in named)
     ]
     return facts.LimitedTransfers(tuple(shares[:1])) if shares else None
+
+
+def _name_channels(case: Case, causes: Sequence[Fact]) -> Iterator[str]:
+    """Name the full channels that causes are about."""
+    for cause in causes:
+        if isinstance(cause, facts.WaitsForChannel):
+            yield cause.channel.title
+        elif isinstance(cause, facts.SeveralCauses):
+            for group in cause.groups:
+                served = (own for own in case.channels if own.serves(group.link, group.direction))
+                yield from (own.title for own in served if group.source is DelaySource.CHANNEL)
 
 
 def _find_bar(record: Record, worst: FlowQuality) -> str:
@@ -669,6 +676,21 @@ def _find_bar(record: Record, worst: FlowQuality) -> str:
     counts = {reason.barred: sum(row[reason.column] for row in rows) for reason in reasons}
     barred = max(counts, key=counts.__getitem__)
     return barred if counts[barred] > sent / 2 and arrived < sent / 2 else ""
+
+
+def _find_given_up(record: Record, flow: str, reason: str) -> str:
+    """Find the cell that gave up most on a flow's way; none where that is not the reason."""
+    given_up = describe().reasons["retry_limit"]
+    if reason != given_up.barred:
+        return ""
+    # Only a cell's medium gives up.
+    cells = {state.link for state in gather_cells(record)}
+    met = [row for way in ("up", "down") for row in list_queues(record, flow, way)]
+    lost = {link: 0 for link in list_links(record, flow) if link in cells}
+    for row in met:
+        if row["link"] in lost:
+            lost[row["link"]] += row[given_up.column]
+    return max(lost, key=lambda link: lost[link], default="")
 
 
 def _describe_main(case: Case, queue: QueueState) -> Fact:
@@ -689,13 +711,19 @@ def _describe_main(case: Case, queue: QueueState) -> Fact:
         main = next(find_symptoms(case, queue))
     if len(groups) == 1 and not case.causes.unexplained:
         return main
-    others = (
-        describe_queue(case.record, group.queues[0])
-        for group in groups[1:]
-        if group.source is DelaySource.QUEUE
-    )
-    remedies = tuple(own for other in others if other for own in list_shorter(case.record, other))
+    remedies = tuple(own for group in groups[1:] for own in _list_remedies(case, group))
     return facts.SeveralCauses(main, groups, waits, case.causes.unexplained, remedies=remedies)
+
+
+def _list_remedies(case: Case, group: CauseGroup) -> Iterable[Remedy]:
+    """List what helps the flows of another cause: in their queue, or in the cell that is full."""
+    queue = describe_queue(case.record, group.queues[0])
+    if queue is None or group.source is DelaySource.CONTENTION:
+        return ()
+    if group.source is DelaySource.QUEUE:
+        return list_shorter(case.record, queue)
+    cells = (own for own in case.channels if own.is_cell and own.link == group.link)
+    return (own for cell in cells for own in _describe_shortage(case.record, queue, cell).remedies)
 
 
 def describe_line(case: Case, queue: QueueState) -> Fact:

@@ -709,6 +709,8 @@ class Hop:
 
     Parameters
     ----------
+    flow
+        The flow.
     queues
         The queues on it that the flow's packets meet, those upstream first.
     channel
@@ -719,6 +721,7 @@ class Hop:
 
     link: str
     kind: HopKind
+    flow: str
     queues: tuple[QueueState, ...]
     channel: ChannelState | None = None
     guilty: frozenset[str] = frozenset()
@@ -742,16 +745,20 @@ class Hops(Fact):
     Parameters
     ----------
     flow
-        Whose way it is: that of the flow which suffers most, of those that cross several.
+        Whose way it is: that of the flow which suffers most, of those that cross several and a
+        link that is to blame.
     hops
-        The links, from the flow's host on.
+        The links, from the flow's host on; then those to blame that only other flows cross.
     suffers
         Whether somebody suffers.
+    cells
+        How many cells the scenario has.
     """
 
     flow: str
     hops: tuple[Hop, ...]
     suffers: bool
+    cells: int = 1
     shown_by = ("air-time", "queue")
 
     @property

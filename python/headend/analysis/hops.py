@@ -6,9 +6,10 @@ of which it gives the reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from headend.analysis import facts
+from headend.analysis.air import find_cell_of
 from headend.analysis.channels import gather_cells
 from headend.analysis.facts import Fact, Hop, HopKind, Hops
 from headend.analysis.queue_state import QueueState, describe_queue, does_harm
@@ -49,36 +50,48 @@ def find_hops(
     suffers
         Whether a flow suffers.
     """
-    flow = next((own for own in flows if _crosses_several(record, own)), None)
-    if flow is None or not causes or any(isinstance(cause, _UNKNOWN) for cause in causes):
+    crossing = [own for own in flows if _crosses_several(record, own)]
+    if not crossing or not causes or any(isinstance(cause, _UNKNOWN) for cause in causes):
         return None
     blamed: dict[str, set[str]] = {}
     for link, direction in list_blamed(record, causes, queue):
         blamed.setdefault(link, set()).update([direction] if direction else ["up", "down"])
-    return Hops(flow, tuple(_describe_hops(record, flow, blamed)), suffers)
+    hit = (own for own in crossing if not blamed.keys().isdisjoint(list_links(record, own)))
+    flow = next(hit, crossing[0])
+    # Nobody is told that neither link is to blame where a link of somebody else's is.
+    ways = {link: own for own in reversed(flows) for link in list_links(record, own)}
+    rest = [link for link in blamed if link in ways and link not in list_links(record, flow)]
+    hops = [
+        *(_describe_hop(record, flow, link, blamed) for link in list_links(record, flow)),
+        *(_describe_hop(record, ways[link], link, blamed) for link in rest),
+    ]
+    links = record.manifest["scenario"]["link"]
+    return Hops(flow, tuple(hops), suffers, sum(map(bool, map(find_cell, links.values()))))
 
 
 def _crosses_several(record: Record, flow: str) -> bool:
-    """Say whether a flow crosses a cell and a link that is none."""
-    links = record.manifest.get("scenario", {}).get("link", {})
-    return len({find_cell(links.get(name)) is None for name in list_links(record, flow)}) > 1
+    """Say whether a flow crosses a cell and another link."""
+    links = list_links(record, flow)
+    return len(links) > 1 and any(find_cell_of(record, link) for link in links)
 
 
-def _describe_hops(record: Record, flow: str, blamed: dict[str, set[str]]) -> Iterator[Hop]:
-    links = record.manifest["scenario"]["link"]
+def _describe_hop(
+    record: Record, flow: str, link: str, blamed: Mapping[str, Collection[str]]
+) -> Hop:
+    table = record.manifest["scenario"]["link"][link]
     cells = {state.link: state for state in gather_cells(record)}
     rows = [row for way in ("up", "down") for row in list_queues(record, flow, way)]
-    for link in list_links(record, flow):
-        met = dict.fromkeys(row["queue"] for row in rows if row["link"] == link)
-        states = (describe_queue(record, name) for name in met)
-        kind = HopKind.CABLE if "docsis" in links.get(link, {}) else HopKind.LINE
-        yield Hop(
-            link,
-            HopKind.WIFI if find_cell(links.get(link)) else kind,
-            tuple(state for state in states if state),
-            cells.get(link),
-            frozenset(blamed.get(link, ())),
-        )
+    met = dict.fromkeys(row["queue"] for row in rows if row["link"] == link)
+    states = (describe_queue(record, name) for name in met)
+    kind = HopKind.CABLE if "docsis" in table else HopKind.LINE
+    return Hop(
+        link,
+        HopKind.WIFI if find_cell(table) else kind,
+        flow,
+        tuple(state for state in states if state),
+        cells.get(link),
+        frozenset(blamed.get(link, ())),
+    )
 
 
 def list_blamed(

@@ -145,8 +145,8 @@ def _section_hops(verdict: RunVerdict) -> list[Section]:
     if hops is None:
         return []
     parts = [text(f"{capitalise(brief_hops(hops))}."), Section("table", tabulate_hops(hops))]
-    if (state := next((hop.channel for hop in hops.hops if hop.channel), None)) is not None:
-        parts.append(text(tell_air(state)))
+    states = [hop.channel for hop in hops.hops if hop.channel]
+    parts += [text(tell_air(state, is_named=len(states) > 1)) for state in states]
     return [Section("sections", parts, TITLE_OF_HOPS)]
 
 

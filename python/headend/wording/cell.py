@@ -41,14 +41,21 @@ def _part(ratio: float) -> str:
     return share(round(ratio, 2))
 
 
-def tell_air(state: ChannelState) -> str:
-    """Say which stations take most of a cell's time, and what each packet costs it besides."""
+def tell_air(state: ChannelState, *, is_named: bool = False) -> str:
+    """Say which stations take most of a cell's time, and what each packet costs it besides.
+
+    Parameters
+    ----------
+    is_named
+        Whether to name the cell.
+    """
     named = [
         f"{_name_station(one)} {_part(one.air_ratio)}"
         for one in state.stations
         if one.air_ratio >= LEAST_AIR
     ]
-    text = f"Shares of the time: {list_names(named, MOST_NAMED) or 'hardly any'}."
+    whose = f" of {state.link}" if is_named else ""
+    text = f"Shares of the time{whose}: {list_names(named, MOST_NAMED) or 'hardly any'}."
     if state.has_small_packets:
         size = format_quantity(state.packet_bytes, "size")
         text += f" Packets are of {size} on average, and each costs its gaps and its answer too."

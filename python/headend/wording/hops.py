@@ -24,8 +24,7 @@ TITLE = "Is it the Wi-Fi or the line behind it?"
 def name_hop(fact: Hops, hop: Hop) -> str:
     """Name a link as a person at home does, with its article."""
     if hop.kind is HopKind.WIFI:
-        is_one = sum(own.kind is HopKind.WIFI for own in fact.hops) == 1
-        return "the Wi-Fi" if is_one else f"the Wi-Fi {hop.link}"
+        return "the Wi-Fi" if fact.cells == 1 else f"the Wi-Fi {hop.link}"
     if hop.kind is HopKind.CABLE:
         # What waits downstream waits at the provider's end of the line.
         return "the cable line" if hop.guilty == {"down"} else "the modem"
@@ -71,7 +70,7 @@ def full_hops(fact: Hops) -> list[str]:
 
 def _describe_hop(fact: Hops, hop: Hop) -> str:
     waits = _write_waits(hop.queues)
-    name = capitalise(name_hop(fact, hop).removeprefix("the "))
+    name = _title_hop(fact, hop)
     text = f"{name}: packets wait {waits} at the median (99th percentile)" if waits else name
     text = f"{text}; {_describe_use(fact, hop)}."
     # A full one says who takes its air anyway.
@@ -79,12 +78,18 @@ def _describe_hop(fact: Hops, hop: Hop) -> str:
     return f"{text} {tell_air(hop.channel)}" if hop.channel and is_told else text
 
 
+def _title_hop(fact: Hops, hop: Hop) -> str:
+    """Name a link at the beginning of a line, with the flow that crosses it in place of another."""
+    name = capitalise(name_hop(fact, hop).removeprefix("the "))
+    return name if hop.flow == fact.flow else f"{name}, on the way of {hop.flow}"
+
+
 def tabulate_hops(fact: Hops) -> Table:
     """Give a row for each link on the way: how long packets wait there, and how full it is."""
     rows = [
         Row(
             Cell(
-                capitalise(name_hop(fact, hop).removeprefix("the ")),
+                _title_hop(fact, hop),
                 is_chosen=bool(hop.guilty),
                 tag="guilty" if hop.guilty else "",
             ),
@@ -99,9 +104,9 @@ def tabulate_hops(fact: Hops) -> Table:
         for hop in fact.hops
     ]
     columns = (Column("packets wait up"), Column("packets wait down"), Column("how full"))
+    whose = join_names(list(dict.fromkeys([fact.flow, *(hop.flow for hop in fact.hops)])))
     note = (
-        f"Medians, and the 99th percentile in brackets, of the queues that packets of {fact.flow}"
-        " meet."
+        f"Medians, and the 99th percentile in brackets, of the queues that packets of {whose} meet."
     )
     return Table(columns, tuple(rows), "link", note=note)
 

@@ -195,7 +195,8 @@ def _describe_group(fact: facts.SeveralCauses, group: CauseGroup) -> str:
     if group.source is DelaySource.CONTENTION:
         return f"{who} upstream, where {_describe_collided(fact.contention[group.link])}"
     if group.source is DelaySource.CHANNEL:
-        channel = f"{group.direction}stream channel" if group.direction else "Wi-Fi channel"
+        way, link = group.direction, group.link
+        channel = f"{way}stream channel" if way else f"channel of {link}"
         return f"{who} {'before' if lost else 'for'} the full {channel}"
     if len(group.queues) == 1:
         return f"{who} in the queue {group.queues[0]}"

@@ -85,6 +85,7 @@ def _describe_hops(fact: Hops) -> dict[str, Any]:
             {
                 "link": hop.link,
                 "kind": str(hop.kind),
+                "flow": hop.flow,
                 "guilty": sorted(hop.guilty),
                 "queues": list(map(asdict, hop.queues)),
                 "channel": _describe_channel(hop.channel) if hop.channel else None,
