@@ -8,12 +8,13 @@ from typing import Any
 
 import headend
 from headend.analysis import facts
+from headend.analysis.air import find_fastest_rate
 from headend.analysis.diagnosis import diagnose
 from headend.analysis.queues import LONG_WAIT
 from headend.results.record import Record
 from headend.wording.facts import summarize_facts
 from headend.wording.hops import full_hops
-from headend.wording.quantities import share, time
+from headend.wording.quantities import rate, share, time
 from headend.wording.run import answer_run
 
 PRINTER = {"standard": "dot11n", "mcs": 0, "streams": 1, "width": 20}
@@ -93,3 +94,23 @@ def test_of_each_link_the_slowest_packets_are_told_beside_the_median() -> None:
     [row] = (row for row in record.rows("queues") if row["queue"] == "wifi.down")
     both = f"{time(row['delay_p50_ns'])} ({time(row['delay_p99_ns'])}) in wifi.down"
     assert both in " ".join(full_hops(hops))
+
+
+def test_a_question_about_wifi_says_whose_rate_it_gives() -> None:
+    record, _ = find_full_air()
+    rates = {
+        row["queue"]: row["rate_bps"] for row in record.rows("queues") if row["link"] == "wifi"
+    }
+    fastest = rate(rates["wifi.laptop.up"])
+    assert answer_run(record).question.endswith(f" over Wi-Fi at up to {fastest}?")
+
+
+def test_the_rate_in_a_question_is_that_of_the_stations_in_use() -> None:
+    home = make_home(queues="by_station")
+    home["link"]["wifi"]["dot11ax"]["station"] |= {"idle": {}, "laptop": {"snr": "12 dB"}}
+    del home["flow"]["print"]
+    record = headend.run(home)
+    fastest = find_fastest_rate(record, "wifi")
+    mcs_5 = max(row["rate_bps"] for row in record.rows("queues") if "phone" in row["queue"])
+    assert fastest == mcs_5
+    assert find_fastest_rate(record, "cable") is None

@@ -259,6 +259,14 @@ def test_a_number_stays_with_its_unit() -> None:
     assert keep_units("+1.2 pp in 3 s") == "+1.2\N{NO-BREAK SPACE}pp in 3\N{NO-BREAK SPACE}s"
 
 
+def test_a_question_on_the_terminal_keeps_a_number_with_its_unit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    print_answer(Answer("How does the call fare on 10 Mbit/s?", (), None), title="My home")
+    assert capsys.readouterr().out.splitlines()[2:] == ["How does the call fare on", "10 Mbit/s?"]
+
+
 @pytest.mark.parametrize("width", range(20, 110, 9))
 def test_a_line_on_the_terminal_ends_at_no_unit_and_in_no_command(
     width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

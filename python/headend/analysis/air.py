@@ -81,6 +81,19 @@ def list_air_shares(record: Record, link: str) -> tuple[AirShare, ...]:
     return tuple(sorted(shares.values(), key=lambda one: -one.air_ratio))
 
 
+def find_fastest_rate(record: Record, link: str) -> float | None:
+    """Give the rate of the fastest station that a cell's frames go to or come from, bit/s.
+
+    None of another link, and of a cell that sent nothing.
+    """
+    if find_cell_of(record, link) is None:
+        return None
+    rates = _list_rates(record, link)
+    rows = (row for row in record.rows("air_time") if row["link"] == link)
+    active = {row["station"] for row in rows if row["air_ratio"]}
+    return max((rates[name] for name in active if name in rates), default=None)
+
+
 def _list_rates(record: Record, link: str) -> Mapping[str, float]:
     """List the data rates of a cell's stations, by their names, bit/s.
 

@@ -50,7 +50,7 @@ def print_answer(
     first = (answer.question, "bold") if is_question else title
     console.print(write_line(first, "  " if aside else "", (aside, "dim")))
     if not is_question:
-        console.print(write_line((answer.question, "bold")))
+        print_sentence(console, answer.question, "bold")
     for sentence in answer.sentences:
         print_sentence(console, sentence)
     if answer.matrix:

@@ -27,6 +27,7 @@ from headend.scenario.groups import name_group
 from headend.text.quantity import Unit, choose_unit, format_change, format_quantity
 from headend.text.wording import join_names
 from headend.wording.answer import Answer
+from headend.wording.cell import tell_rate
 from headend.wording.run import answer_run, explain_meanings
 from headend.wording.table import Cell, Row, Table, make_matrix
 
@@ -122,8 +123,12 @@ def _is_traffic(fates: Sequence[FlowOutcome]) -> bool:
 
 def _describe_rate(tier: TierOutcome) -> str:
     """Say the line's rate; empty where choices differ in it, or where the queue is one of many."""
-    rates = {queue.rate_bps for queue in tier.queues if queue and not name_group(tier.queue)}
-    return f" on {format_quantity(rates.pop(), 'rate')}" if len(rates) == 1 else ""
+    rates = {
+        tell_rate(result, tier.queue, queue.rate_bps)
+        for queue, result in zip(tier.queues, tier.results, strict=True)
+        if queue and result and not name_group(tier.queue)
+    }
+    return f" {rates.pop()}" if len(rates) == 1 else ""
 
 
 def _tabulate_tier(grid: Grid, tier: TierOutcome, note: str) -> Table:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from headend.analysis import facts
-from headend.analysis.air import AirShare
+from headend.analysis.air import AirShare, find_fastest_rate
 from headend.analysis.channels import ChannelState
 from headend.analysis.facts import Action, Remedy
 from headend.analysis.queues import LOSSY_SHARE
-from headend.scenario.cells import ADVICE_BY_STATION
+from headend.scenario.cells import ADVICE_BY_STATION, find_cell
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, list_names
 from headend.wording.proposals import end_untried
 from headend.wording.quantities import count, rate, share
 from headend.wording.queue import MOST_NAMED, tell_turns
+
+if TYPE_CHECKING:
+    from headend.results.record import Record
 
 #: Share of a cell's time from which a station is named.
 LEAST_AIR = 0.005
@@ -39,6 +43,25 @@ def _name_station(one: AirShare) -> str:
 
 def _part(ratio: float) -> str:
     return share(round(ratio, 2))
+
+
+def tell_rate(record: Record, link: str, rate_bps: float) -> str:
+    """Say in a question how fast a link is; of a cell, what its fastest station has.
+
+    Parameters
+    ----------
+    link
+        The link's name, or that of a part of it.
+    rate_bps
+        The rate of the queue that the question is about, bit/s: it is told of another link.
+    """
+    name = link.partition(".")[0]
+    fastest = find_fastest_rate(record, name)
+    if fastest is None:
+        return f"on {rate(rate_bps)}"
+    cells = sum(find_cell(own) is not None for own in record.manifest["scenario"]["link"].values())
+    which = "Wi-Fi" if cells == 1 else f"the Wi-Fi {name}"
+    return f"over {which} at up to {rate(fastest)}"
 
 
 def tell_air(state: ChannelState, *, is_named: bool = False) -> str:

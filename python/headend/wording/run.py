@@ -10,13 +10,13 @@ from headend.analysis.diagnosis import diagnose, find_nothing, find_reservations
 from headend.analysis.facts import Action, Diagnosis, Remedy, SpareLine, WeakSignal
 from headend.analysis.flow_groups import FlowGroup
 from headend.analysis.grading import Grade
-from headend.analysis.queue_state import QueueState
 from headend.analysis.street import Home, gather_homes, name_homes
 from headend.analysis.trials import choose_trial, read_trials
 from headend.engine.description import REAL, list_applications
 from headend.engine.description import describe as describe_engine
 from headend.text.wording import capitalise, join_names, list_names
 from headend.wording.answer import Answer, ask
+from headend.wording.cell import tell_rate
 from headend.wording.facts import advise, describe_facts, summarize_facts
 from headend.wording.flows import describe_experience
 from headend.wording.hops import brief_hops, brief_uses
@@ -54,7 +54,9 @@ def answer_run(record: Record) -> Answer:
     """Give the first screen of one run."""
     case, homes = open_case(record), gather_homes(record)
     groups = case.groups
-    question = ask(record.title, ask_of_people(groups, case.queue))
+    queue = case.queue
+    line = tell_rate(record, queue.link, queue.rate_bps) if queue else ""
+    question = ask(record.title, ask_of_people(groups, line))
     caveats = describe_facts(find_reservations(record))
     if nothing := describe_facts(find_nothing(record)):
         why = filter(None, [_tell_why_nothing(record)])
@@ -111,11 +113,11 @@ def describe_so_far(result: Record) -> str:
     return " so far" if result.is_partial else ""
 
 
-def ask_of_people(groups: Sequence[FlowGroup], queue: QueueState | None) -> str:
-    """Write a question that names the flows on the line."""
+def ask_of_people(groups: Sequence[FlowGroup], line: str) -> str:
+    """Write a question that names the flows, and the line with its rate, which may be empty."""
     judged = sorted(group.label for group in groups if group.grades)
     unjudged = sorted(group.label for group in groups if not group.grades)
-    line = f" on {rate(queue.rate_bps)}" if queue else ""
+    line = f" {line}" if line else ""
     named = judged or unjudged
     if not named:
         return "What happens on this line?"
