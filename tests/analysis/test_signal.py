@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,8 @@ from headend.analysis.facts import Action, Unexplained, WeakSignal
 from headend.analysis.queues import LOSSY_SHARE
 from headend.analysis.signal import find_lost_signal
 from headend.results.record import Record
+from headend.running.advice import try_advice
+from headend.running.experiment import plan_run
 from headend.wording.run import answer_run
 from headend.wording.verdict import judge
 
@@ -171,3 +174,47 @@ def run_slow_modem() -> Record:
         },
     }
     return headend.run(scenario)
+
+
+def run_beside(kind: str, errors: str) -> headend.Result:
+    """Run a call over a station of which frames break, beside a download, with its trials."""
+    stations: dict[str, Any] = {"laptop": {}, "phone": {"frame_errors": errors}}
+    get = {"host": "laptop", "application": "bulk", "direction": "down", "rtt": "20 ms"}
+    scenario = {
+        "duration": "15 s",
+        "warmup": "5 s",
+        "link": {
+            "wifi": {kind: {"station": stations}},
+            "line": {"point_to_point": {"up": {"rate": "50 Mbit/s"}, "down": {"rate": "1 Gbit/s"}}},
+        },
+        "host": {name: {"via": [f"wifi.{name}", "line"]} for name in stations},
+        "flow": {"call": {**CALL, "application": "video_call"}, "get": get},
+    }
+    plan = plan_run(scenario, [])
+    result = plan.carry_out()
+    trials = try_advice(plan, result, threading.Event())
+    result.manifest["advice"] = [trial.to_dict() for trial in trials]
+    return result
+
+
+@pytest.mark.parametrize(("kind", "errors"), [("dot11g", "75 %"), ("dot11b", "60 %")])
+def test_where_frames_of_a_station_break_a_setting_is_not_all_of_the_advice(
+    kind: str, errors: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headend.running.advice.LEAST_SECONDS", 600.0)
+    record = run_beside(kind, errors)
+    advice = answer_run(record).sentences[1]
+    assert advice.startswith("Phone loses less nearer to the access point, or near a second one. ")
+    assert "--set link.wifi." in advice
+
+
+def test_a_station_that_cannot_send_anything_is_the_cause() -> None:
+    """Nothing reaches it, so that it has nothing to answer."""
+    get = {"host": "old", "application": "bulk", "direction": "down", "rtt": "20 ms"}
+    scenario = dict(run_home({}).manifest["scenario"])
+    scenario["link"]["wifi"]["dot11ax"]["station"]["old"] = {"frame_errors": "99 %"}
+    scenario["host"]["old"] = {"via": ["wifi.old", "cable"]}
+    scenario["flow"]["get"] = get
+    [cause] = diagnose(headend.run(scenario)).causes
+    assert isinstance(cause, WeakSignal)
+    assert cause.signal.station == "old"

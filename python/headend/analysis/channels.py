@@ -89,6 +89,11 @@ class ChannelState:
         return self.collision_ratio >= MUCH_AIR
 
     @property
+    def has_broken_frames(self) -> bool:
+        """Whether frames that arrive broken take much of a cell's time."""
+        return self.broken_ratio >= MUCH_AIR
+
+    @property
     def title(self) -> str:
         """The channel's name in a sentence."""
         if self.is_cell:

@@ -50,6 +50,7 @@ from headend.analysis.sanctions import (
     find_marking,
     find_sanctioned,
 )
+from headend.analysis.signal import find_broken
 from headend.analysis.spells import find_spells
 from headend.analysis.throttling import find_throttled
 from headend.analysis.transfer_limits import (
@@ -369,6 +370,8 @@ def _describe_shortage(record: Record, queue: QueueState, channel: ChannelState)
         turns = [own] if own else []
         first = [*first, *turns] if is_small else [*turns, *first]
         capacity = [*first, *relieve_cell(record, queue, channel)]
+        if station := find_broken(record, channel.link):
+            capacity.append(Remedy(Action.NEARER_STATION, station))
     remedies = (*capacity, shorter) if stands else tuple(capacity)
     return facts.WaitsForChannel(queue, channel, stands, remedies=remedies)
 

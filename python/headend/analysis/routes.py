@@ -89,6 +89,17 @@ def list_links(record: Record, flow: str) -> list[str]:
     return list(dict.fromkeys(hop.partition(".")[0] for hop in [*near, *reversed(far)]))
 
 
+def list_ports(record: Record, flow: str) -> list[str]:
+    """List where a flow's host and its peer are attached, such as ``wifi.phone``.
+
+    Of members of a group it is ``wifi.phone.2``; what has no number may stand beside it.
+    """
+    near, far, number = _find_ways(record, flow)
+    _, *numbers = flow.split(".")
+    ways = [*((hop, numbers[:1]) for hop in near), *((hop, [number]) for hop in far)]
+    return [name for hop, own in ways for name in (hop, *(f"{hop}.{one}" for one in own if one))]
+
+
 def _find_place(
     hop: str, way: str, numbers: Sequence[str], links: Mapping[str, Any], places: _Places
 ) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.analysis.air import MUCH_AIR, find_cell_of
 from headend.analysis.channels import gather_cells
-from headend.analysis.routes import list_links, list_queues
+from headend.analysis.routes import list_links, list_ports
 from headend.engine.description import describe, list_discards
 from headend.scenario.cells import Cell
 from headend.scenario.groups import name_group
@@ -91,7 +91,7 @@ def find_lost_signal(record: Record, flow: str) -> LostSignal | None:
         return None
     own = cell.stations[key]
     level, since, is_steady = _find_lowest(record, own.get("snr"))
-    errors = parse_quantity(str(own.get("frame_errors", "0")), "ratio").value
+    errors = _read_errors(own)
     if errors > MANY_ERRORS:
         level, since = None, ""
     mode, name = _name_mode(own) if level is not None else ("", "")
@@ -111,25 +111,47 @@ def find_lost_signal(record: Record, flow: str) -> LostSignal | None:
     )
 
 
+def find_broken(record: Record, link: str) -> str:
+    """Find the station of a cell whose broken frames take much of its air; empty without one.
+
+    A station of which at least half of the frames break waits long before it tries again: its
+    broken frames need not take much.
+    """
+    cell = find_cell_of(record, link)
+    rows = [
+        row
+        for row in record.rows("air_time")
+        if row["link"] == link and row["use"] == "broken" and row["air_ratio"]
+    ]
+    if cell is None or not rows:
+        return ""
+    most = max(rows, key=lambda row: row["air_ratio"])
+    station = most["station"]
+    key = station if station in cell.stations else name_group(station) or ""
+    many = _read_errors(cell.stations.get(key, {})) >= MANY_ERRORS
+    return station if many or most["air_ratio"] >= MUCH_AIR else ""
+
+
+def _read_errors(station: Mapping[str, Any]) -> float:
+    """Read the share of a station's frames that break, where it is written."""
+    return parse_quantity(str(station.get("frame_errors", "0")), "ratio").value
+
+
 def _find_station(record: Record, flow: str, column: str) -> tuple[str, Cell, str, str] | None:
     """Find a flow's station with a signal that gives up most: link, cell, name and its key."""
     cells = {
         name: cell for name in list_links(record, flow) if (cell := find_cell_of(record, name))
     }
-    met = {row["queue"] for way in ("up", "down") for row in list_queues(record, flow, way)}
-    rows = [
-        row
-        for row in record.rows("queues")
-        if row["queue"] in met and row["link"] in cells and row["direction"] == "up"
-    ]
+    # A station of which nothing was heard sent nothing either.
+    met = {f"{port}.up" for port in list_ports(record, flow)}
+    rows = [row for row in record.rows("queues") if row["queue"] in met and row["link"] in cells]
     for row in sorted(rows, key=lambda row: -row[column]):
         link, cell = row["link"], cells[row["link"]]
         station = row["queue"].removeprefix(f"{link}.").removesuffix(".up")
         key = station if station in cell.stations else name_group(station) or ""
         own = cell.stations.get(key, {})
         is_hidden = any(key in pair for pair in cell.hidden_pairs)
-        has_errors = parse_quantity(str(own.get("frame_errors", "0")), "ratio").value > 0
-        if not is_hidden and (own.get("snr") or has_errors):
+        if not is_hidden and (own.get("snr") or _read_errors(own)):
             return link, cell, station, key
     return None
 

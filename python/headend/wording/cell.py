@@ -33,6 +33,8 @@ def name_reasons(state: ChannelState) -> str:
         reasons.append(f"small packets, of {format_quantity(state.packet_bytes, 'size')}")
     if state.has_collisions:
         reasons.append(f"collisions take {_part(state.collision_ratio)}")
+    if state.has_broken_frames:
+        reasons.append(f"broken frames take {_part(state.broken_ratio)}")
     return f" ({', '.join(reasons)})" if reasons else ""
 
 
@@ -129,6 +131,13 @@ def _advise_plainly(remedy: Remedy) -> str:
     return advise_on_air(Remedy(remedy.action))
 
 
+def advise_on_signal(remedy: Remedy) -> str:
+    """Say what gives a station a better signal: no setting does."""
+    return (
+        f"{capitalise(remedy.subject)} loses less nearer to the access point, or near a second one."
+    )
+
+
 #: Sentence for each remedy of a cell.
 WRITERS: Mapping[Action, Callable[[Remedy], str]] = {
     Action.MORE_AIR: _advise_plainly,
@@ -136,6 +145,7 @@ WRITERS: Mapping[Action, Callable[[Remedy], str]] = {
     Action.STATION_QUEUES: tell_turns,
     Action.FASTER_STATION: advise_on_station,
     Action.CABLE_STATION: advise_on_cable,
+    Action.NEARER_STATION: advise_on_signal,
 }
 
 
@@ -197,13 +207,6 @@ def full_signal(fact: facts.WeakSignal) -> list[str]:
     own = {Action.FREE_RATE: advise_on_mode, Action.NEARER_STATION: advise_on_signal}
     advice = [own[remedy.action](remedy) for remedy in fact.remedies if remedy.action in own]
     return [f"{capitalise(brief_signal(fact))}.", *advice]
-
-
-def advise_on_signal(remedy: Remedy) -> str:
-    """Say what gives a station a better signal: no setting does."""
-    return (
-        f"{capitalise(remedy.subject)} loses less nearer to the access point, or near a second one."
-    )
 
 
 def advise_on_mode(remedy: Remedy) -> str:

@@ -81,6 +81,18 @@ def _tell_why_nothing(record: Record) -> str:
 
 
 def _advise(record: Record, diagnosis: Diagnosis) -> str:
+    """Say what to change; of a station with a weak signal first what no setting does."""
+    advice = _advise_settings(record, diagnosis)
+    remedies = diagnosis.cause.remedies if diagnosis.cause else ()
+    nearer = (advise(own) for own in remedies if own.action is Action.NEARER_STATION)
+    first = next(nearer, "")
+    has_mode = any(own.action is Action.FREE_RATE for own in remedies)
+    if not first or first in advice or has_mode:
+        return advice
+    return " ".join(filter(None, [first, advice]))
+
+
+def _advise_settings(record: Record, diagnosis: Diagnosis) -> str:
     """Say what to change: as it was tried, where it was."""
     trials, remedy = read_trials(record), diagnosis.remedy
     if not trials or remedy is None:
