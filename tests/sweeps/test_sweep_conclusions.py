@@ -37,6 +37,9 @@ QUANTITIES = {
     "upload": ("upload", "goodput", "bit/s"),
     "page": ("page", "page_load_time.p50", "ns"),
     "sent": ("upload", "sent", "1"),
+    "delay": ("film", "frame_delay.mean", "ns"),
+    "late": ("film", "frames_late.mean", "1"),
+    "frozen": ("film", "frozen.mean", "1"),
 }
 
 BUFFERS = ["8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB"]
@@ -958,6 +961,29 @@ def test_a_matrix_of_one_measure_of_several_says_which_in_words_of_the_sweep() -
     assert matrix is not None
     assert "Shown is call, one of 3 measures." in matrix.note
     assert "below" not in matrix.note
+
+
+def test_a_matrix_of_one_measure_shows_that_by_which_somebody_fares_worst() -> None:
+    measures = {"call": lambda *_: 4.4, "upload": lambda *_: 1e6, "page": lambda *_: 5e9}
+    matrix = make({"rate": RATES, "buffer": BUFFERS}, measures, compare="buffer").answer.matrix
+    assert matrix is not None
+    assert "Shown is page, one of 3 measures." in matrix.note
+
+
+@pytest.mark.parametrize(
+    ("late", "frozen", "shown"), [(0.0, 0.3, "frozen"), (0.3, 0.0, "late"), (0.02, 0.3, "frozen")]
+)
+def test_of_a_flow_the_measure_by_which_it_fares_worst_is_shown(
+    late: float, frozen: float, shown: str
+) -> None:
+    gives = {
+        "call": lambda *_: 4.4,
+        "delay": lambda *_: 60e6,
+        "late": lambda buffer, _: late if buffer == BUFFERS[-1] else 0.0,
+        "frozen": lambda buffer, _: frozen if buffer == BUFFERS[0] else 0.0,
+    }
+    conclusion = make({"buffer": BUFFERS}, gives, measures={}).conclusion
+    assert list(conclusion.measures) == ["call", shown]
 
 
 def test_axes_that_change_together_are_one() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headend.analysis.criteria import Term
 from headend.analysis.estimate import BOUNDS, Bounds, Estimate, estimate_mean
+from headend.analysis.grading import ORDER, Grade, grade_measure
 from headend.analysis.sums import BASE_UNITS
 from headend.analysis.ties import find_tie, is_tie
 from headend.engine.metrics import (
@@ -95,6 +96,12 @@ class MeasureValues:
         """Say whether a setting's mean is as good as the best one's, whatever the intervals."""
         mean, best_mean = self.estimates[setting].mean, self.estimates[best].mean
         return abs(mean - best_mean) <= find_tie(mean, best_mean, self.info.kind, self.info.range)
+
+
+def find_worst_grade(measured: MeasureValues) -> Grade:
+    """Find the worst grade of the settings' means; ``NONE`` of a measure without grades."""
+    grades = (grade_measure(measured.info.metric, own.mean) for own in measured.estimates.values())
+    return max(grades, key=ORDER.index, default=Grade.NONE)
 
 
 def list_figures(table: pl.DataFrame) -> dict[str, dict[str, Any]]:

@@ -24,8 +24,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from headend.analysis.criteria import Term
+from headend.analysis.grading import ORDER
 from headend.analysis.measures import (
     MeasureValues,
+    find_worst_grade,
     list_figures,
     measure_terms,
 )
@@ -122,19 +124,25 @@ def conclude(sweep: Sweep, table: pl.DataFrame) -> Conclusion:
 
 
 def choose_shown(sweep: Sweep, table: pl.DataFrame) -> list[str]:
-    """Choose the measures to show: those that the file names, else the first by application."""
+    """Choose the measures to show: those that the file names, else one of each application."""
     found = list_figures(table)
     named = [name for name in sweep.named if name in found]
     if not sweep.measures:
-        named += [name for name in _choose_first(found) if name not in sweep.named]
+        named += [name for name in _choose_worst(found, table) if name not in sweep.named]
     return named[:MOST_SHOWN]
 
 
-def _choose_first(found: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Give the first measure of each flow's application, or its goodput where it reports none."""
+def _choose_worst(found: Mapping[str, Mapping[str, str]], table: pl.DataFrame) -> list[str]:
+    """Give a measure of each flow's application, or its goodput where it reports none.
+
+    That is the one by which the flow fares worst under any setting; of those that have no grade,
+    and of equals, the application's first.
+    """
     order = {f"{name}.mean": number for number, name in enumerate(list_measures())}
+    listed = [name for name, row in found.items() if row["metric"] in order]
+    measured = measure_terms(table, [Term(name, (name,)) for name in listed])
     goodputs: dict[str, str] = {}
-    reports: dict[str, tuple[int, str]] = {}
+    reports: dict[str, tuple[int, int, str]] = {}
     for name, row in found.items():
         subject, metric = row["subject"], row["metric"]
         if subject is None or name_group(subject):
@@ -142,9 +150,9 @@ def _choose_first(found: Mapping[str, Mapping[str, str]]) -> list[str]:
         if metric == "goodput":
             goodputs.setdefault(subject, name)
         if metric in order:
-            own = (order[metric], name)
-            reports[subject] = min(reports.get(subject, own), own, key=lambda one: one[0])
-    return list((goodputs | {subject: name for subject, (_, name) in reports.items()}).values())
+            own = (-ORDER.index(find_worst_grade(measured[name])), order[metric], name)
+            reports[subject] = min(reports.get(subject, own), own)
+    return list((goodputs | {subject: own[-1] for subject, own in reports.items()}).values())
 
 
 def _find_done(table: pl.DataFrame, names: set[str]) -> set[int]:

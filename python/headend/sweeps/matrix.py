@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from headend.analysis.grading import Grade, grade_measure
-from headend.analysis.measures import MeasureValues
+from headend.analysis.grading import ORDER, Grade, grade_measure
+from headend.analysis.measures import MeasureValues, find_worst_grade
 from headend.analysis.ranking import Feasibility
 from headend.sweeps.conclusion import Best, Conclusion
 from headend.sweeps.naming import join_conditions, list_others, write_operators
@@ -50,7 +50,7 @@ def draw_matrix(conclusion: Conclusion) -> Table | None:
     else:
         names = list(conclusion.measures)
         if len(lines) * len(names) > MOST_ROWS:
-            names = [_choose_first(conclusion)]
+            names = [_choose_worst(conclusion)]
             notes.append(f"Shown is {names[0]}, one of {len(conclusion.measures)} measures.")
         kept = spread(range(len(lines)), max(1, MOST_ROWS // len(names)))
         several = len(names) > 1
@@ -200,12 +200,10 @@ def _explain_preference(conclusion: Conclusion) -> str:
     return f"the {'most' if criteria.higher_is_better else 'least'}"
 
 
-def _choose_first(conclusion: Conclusion) -> str:
-    """Choose the measure to show where not all fit: the first with grades, else the first."""
-    for name, measured in conclusion.measures.items():
-        if grade_measure(measured.info.metric, 0.0) is not Grade.NONE:
-            return name
-    return next(iter(conclusion.measures))
+def _choose_worst(conclusion: Conclusion) -> str:
+    """Choose the measure to show where not all fit: the first by which somebody fares worst."""
+    grades = {name: find_worst_grade(own) for name, own in conclusion.measures.items()}
+    return max(grades, key=lambda name: ORDER.index(grades[name]))
 
 
 def _draw_measure(
