@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -285,6 +286,12 @@ def make_ping(delay: float) -> FlowOutcome:
     return replace(fate, key_figure=key_figure, values={1: delay})
 
 
+def make_game(late: float) -> FlowOutcome:
+    fate = make_call(4.0, Grade.GOOD, "good")
+    key_figure = KeyFigure("share of packets late or lost", late, "ratio", after="late")
+    return replace(fate, key_figure=key_figure, values={1: late})
+
+
 CALLS = (
     make_call(3.4, Grade.POOR, "poor"),
     make_call(1.5, Grade.BAD, "unusable"),
@@ -318,6 +325,34 @@ def test_what_a_transfer_loses_is_said_where_nobody_suffers() -> None:
     assert tell(people)[1] == "What differs most is ping: 20 ms under a, 50 ms under b."
     people["page"] = (make_ping(90e6), make_ping(80e6))
     assert tell(people)[1].endswith(", but page is worse (90 ms, not 80 ms) under a than under b.")
+
+
+def test_what_differs_most_is_no_share_that_is_small_under_all() -> None:
+    people = {
+        "game": (make_game(0.0), make_game(0.002)),
+        "upload": (make_upload(9e6), make_upload(4.5e6)),
+    }
+    told = "What differs most is upload: 9 Mbit/s under a, 4.5 Mbit/s under b."
+    assert tell(people)[1] == told
+    people["upload"] = (make_upload(4.5e6), make_upload(9e6))
+    assert "but game is worse (0.2 % late, not 0 % late) under b than" in tell(people)[1]
+
+
+def test_of_two_whose_grades_change_alike_the_one_that_changes_more_is_told() -> None:
+    good, bad = make_call(4.3, Grade.GOOD, "good"), make_call(2.0, Grade.BAD, "unusable")
+    worse = make_call(1.2, Grade.BAD, "unusable")
+    people = {"call": (bad, good), "talk": (worse, good)}
+    assert tell(people)[0] == "Talk is unusable (MOS 1.2) under a."
+
+
+def test_a_transfer_that_got_nothing_elsewhere_is_told_by_what_it_gets() -> None:
+    variants = vary({RATE: "1 Mbit/s"}, {RATE: "2 Mbit/s"})
+    named = zip(("1 Mbit/s", "2 Mbit/s"), variants, strict=True)
+    grid, (tier,) = judge_grid([Variant(name, own.results) for name, own in named])
+    nothing = make_fate(KeyFigure("", kind="rate", told="nothing got through"), math.nan)
+    fates = (replace(nothing, grade=Grade.BAD), make_upload(2e6))
+    made = replace(tier, people={"upload": fates}, queues=(None,) * 2)
+    assert describe_tier(grid, made)[1] == "Under 2 Mbit/s it gets 2 Mbit/s."
 
 
 def test_the_best_choice_is_told_with_everything_it_costs() -> None:

@@ -16,6 +16,7 @@ from operator import attrgetter, itemgetter
 
 from headend.analysis.ties import average, compare_seeds
 from headend.comparison.outcomes import FlowOutcome, TierOutcome
+from headend.text.quantity import Kind
 
 #: Sums of badness that differ by no more than this are equal: groups' are fractions.
 SAME_BADNESS = 0.15
@@ -59,7 +60,8 @@ def suffers_always(fates: Fates) -> bool:
 def find_main(tiers: Sequence[TierOutcome]) -> str | None:
     """Find the flow or group that the choice changes most, over some tiers; None if none.
 
-    A flow that suffers under some choices and not under others comes first.
+    A flow that suffers under some choices and not under others comes first; of several whose
+    grades change alike, the first, or one with a number of its kind that changes more.
     """
     ranks: dict[str, tuple[int, float]] = {}
     for tier in tiers:
@@ -70,7 +72,24 @@ def find_main(tiers: Sequence[TierOutcome]) -> str | None:
                 is_helped = any(fate.suffers for fate in known) and not suffers_always(fates)
                 times, span = ranks.get(name, (0, 0.0))
                 ranks[name] = times + is_helped, span + max(costs) - min(costs)
-    return max(ranks, key=lambda name: ranks[name]) if ranks else None
+    if not ranks:
+        return None
+    most = max(ranks.values())
+    spans = {name: _find_span(tiers, name) for name, rank in ranks.items() if rank == most}
+    kind, _ = next(iter(spans.values()))
+    alike = {name: span for name, (own, span) in spans.items() if own == kind}
+    return max(alike, key=lambda name: alike[name])
+
+
+def _find_span(tiers: Sequence[TierOutcome], name: str) -> tuple[tuple[Kind, bool], float]:
+    """Give what the number of a flow or group measures, and its largest change in a tier."""
+    spans, kinds = [0.0], []
+    for tier in tiers:
+        known = pick_all(tier.people.get(name, ()))
+        kinds += [(fate.kind, fate.is_count) for fate in known]
+        means = [fate.estimate.mean for fate in known if fate.estimate]
+        spans += [max(means) - min(means)] if means else []
+    return kinds[0], max(spans)
 
 
 def find_hurt(fates: Fates) -> list[int]:
@@ -136,7 +155,14 @@ def find_best(tier: TierOutcome) -> list[int]:
 
 @dataclass(frozen=True)
 class Gap:
-    """How a flow's or group's number differs between two choices: as a share of the larger one."""
+    """How a flow's or group's number differs between two choices.
+
+    Parameters
+    ----------
+    ratio
+        The difference as a share of the larger number; of shares in points, as tables have it, and
+        of those who suffer as a share of all.
+    """
 
     name: str
     better: int
@@ -160,8 +186,7 @@ def find_gaps(tier: TierOutcome) -> list[Gap]:
         if not high[2].differs(low[2]):
             continue
         better, worse = (high, low) if high[2].higher_is_better else (low, high)
-        ratio = (high[0] - low[0]) / max(abs(high[0]), abs(low[0]))
-        found.append(Gap(name, better[1], worse[1], ratio))
+        found.append(Gap(name, better[1], worse[1], _find_ratio(high[2], high[0], low[0])))
     return sorted(found, key=lambda gap: -gap.ratio)
 
 
@@ -173,10 +198,17 @@ def find_losers(tier: TierOutcome, choice: int) -> list[Gap]:
         if fate is None or best is None or not fate.estimate or not best.estimate:
             continue
         if fate.differs(best):
-            ends = fate.estimate.mean, best.estimate.mean
-            ratio = abs(ends[0] - ends[1]) / max(map(abs, ends))
+            ratio = _find_ratio(fate, fate.estimate.mean, best.estimate.mean)
             found.append(Gap(gap.name, gap.better, choice, ratio))
     return sorted(found, key=lambda gap: -gap.ratio)
+
+
+def _find_ratio(fate: FlowOutcome, one: float, other: float) -> float:
+    """Give the difference of two numbers of a fate as `Gap.ratio` has it."""
+    if fate.is_count:
+        return abs(one - other) / len(fate.party.findings)
+    # Beside 0 %, any share would be the greatest difference of all.
+    return abs(one - other) / (1.0 if fate.kind == "ratio" else max(abs(one), abs(other)))
 
 
 def find_worsened(

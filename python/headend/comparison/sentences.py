@@ -485,11 +485,14 @@ def _name_tiers(grid: Grid, tiers: Sequence[TierOutcome], places: Sequence[int])
 
 def _write_fate(name: str, fates: Sequence[FlowOutcome]) -> str:
     """Say how a flow or group fares under some choices: the range of words and numbers."""
-    number = _write_span(fates)
-    if fates[0].is_count:
+    number, first = _write_span(fates), fates[0]
+    if first.is_count:
         return number if name == "it" else f"{name}: {number}"
     ordered = sorted(fates, key=lambda fate: (ORDER.index(fate.grade), fate.word == UNUSABLE))
     words = list(dict.fromkeys(fate.word for fate in ordered if fate.word))
+    if not words:
+        verb = "gets" if first.kind == "rate" else "has"
+        return f"{name} {verb if first.estimate else 'is'} {number}"
     shown = f" ({number})" if number else ""
     return f"{name} is {' to '.join([*words[:1], *words[1:][-1:]])}{shown}"
 
