@@ -45,6 +45,11 @@ most = "upload"
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "run": ("run", "upload-and-call"),
     "street": ("run", *STREET),
+    "wifi": (
+        *("run", "home-today", "--set", "duration=8 s", "--set", "warmup=2 s", "--no-advice"),
+        *("--set", "link.wifi.dot11ax.station.tablet={snr='18 dB'}"),
+        *("--set", "flow.print.start=3 s"),
+    ),
     "compare": (
         *("compare", "upload-and-call", "--vary"),
         'queue={drop_tail={limit="250 ms"}},{buffer_control={target="32 KiB"}},docsis_pie',

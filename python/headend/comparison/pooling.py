@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 #: Tables of which a pooled result holds the rows of all seeds.
-_JOINED = ("samples", "flow_series", "queue_series", "connection_series", "real_flows", "lateness")
+_JOINED = (
+    *("samples", "flow_series", "queue_series", "connection_series", "real_flows", "lateness"),
+    # What identifies its rows are numbers: the modes.
+    "rate_control",
+)
 
 #: The table of one packet's life, which is never pooled: the first run's is kept.
 _OF_ONE_RUN = "steps"

@@ -17,6 +17,7 @@ from headend.figures import (
     experience,
     lateness,
     life,
+    modes,
     over_time,
     street,
     tiers,
@@ -88,6 +89,8 @@ def _list_of(variants: Sequence[Variant]) -> dict[str, Draw]:
     }
     if any("air_time" in result.tables for result in pooled):
         drawings[air.NAME] = partial(air.draw_air, pooled)
+    if any("rate_control" in result.tables for result in pooled):
+        drawings[modes.NAME] = partial(modes.draw_modes, pooled)
     if any("lateness" in result.tables for result in pooled):
         drawings[lateness.NAME] = partial(lateness.draw_lateness, pooled)
     return drawings

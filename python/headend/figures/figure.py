@@ -40,6 +40,13 @@ class Panel:
     #: Texts in place of names that it shows, as `renaming.rename_figures` has checked them.
     texts: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def height(self) -> int | None:
+        """The pixels of its plot, where its rows decide on them; None where the page does."""
+        # Charts of another library have parts of their own.
+        height = self.chart.parts.get("height") if isinstance(self.chart, vl.Chart) else None
+        return height if isinstance(height, int) else None
+
     def specify(self, *, packed: bool = False) -> dict[str, Any]:
         """Give its Vega-Lite specification without an address in it; tests check the schema.
 

@@ -80,6 +80,11 @@ class Cell(NamedTuple):
                 found[min(name, other), max(name, other)] = None
         return tuple(found)
 
+    def find_standard(self, station: str) -> str:
+        """Give the standard of a station, that of the cell where it has none of its own."""
+        own = self.stations.get(station)
+        return str(own.get("standard", self.kind)) if isinstance(own, Mapping) else self.kind
+
     def find_best(self, station: str) -> tuple[str, str] | None:
         """Give the key and the value of a station's best rate, where it is written to be lower.
 
@@ -94,7 +99,7 @@ class Cell(NamedTuple):
         own = self.stations.get(station, {})
         if own.get("snr"):
             return None
-        standard = own.get("standard", self.kind)
+        standard = self.find_standard(station)
         if standard in _BEST_RATES:
             best = _BEST_RATES[standard]
             # An older station does not have the rate of the cell.

@@ -3,9 +3,9 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const themes = JSON.parse(document.getElementById("themes").textContent);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
-// Pixels: what counts as a narrow chart; heights of charts; what one letter takes, a legend's symbol with its gaps and without, an axis with its title, the menu's button beside the chart, and what stands above and below a plot.
+// Pixels: what counts as a narrow chart; heights of charts; what one letter takes, a legend's symbol with its gaps and without, an axis with its title, the marks beside an axis's names, the menu's button beside the chart, and what stands above and below a plot.
 const NARROW = 480, HEIGHT = { wide: 260, first: 300, narrow: 220, least: 170 };
-const LETTER = 6.5, SYMBOL = 30, BARE = 10, AXIS = 64, DOTS = 32, BESIDES = 110;
+const LETTER = 6.5, SYMBOL = 30, BARE = 10, AXIS = 64, TICKS = 12, DOTS = 32, BESIDES = 110;
 
 // A packed column is a list of values, runs of equal ones, or a block that is repeated.
 function unpackColumn(column) {
@@ -56,6 +56,13 @@ function fit(part, width, height) {
   }
 }
 
+// What stands to the left of the plot: the names along the side, where there are any.
+function measureSide(part) {
+  const names = (part.encoding?.y?.scale?.domain ?? []).filter(name => typeof name === "string");
+  const inner = [...(part.layer ?? []), ...(part.vconcat ?? [])].map(measureSide);
+  return Math.max(AXIS, TICKS + LETTER * Math.max(0, ...names.map(name => name.length)), ...inner);
+}
+
 // The chart of the first screen ends where the screen does, if that leaves it high enough.
 function chooseHeight(element) {
   const isNarrow = element.clientWidth < NARROW;
@@ -70,7 +77,7 @@ function specify(element) {
   const share = specification.usermeta?.heightToWidth;
   if (share) specification.height = Math.round(share * (element.clientWidth - DOTS));
   specification.height ??= chooseHeight(element);
-  fit(specification, element.clientWidth - AXIS - DOTS, specification.height);
+  fit(specification, element.clientWidth - measureSide(specification) - DOTS, specification.height);
   return specification;
 }
 
