@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import subprocess
@@ -16,9 +17,11 @@ import pytest
 
 import headend
 from headend.cli.main import app
+from headend.engine.description import describe
 from headend.errors import InputError
 from headend.figures import draw_figures
 from headend.figures import vegalite as vl
+from headend.figures.experience import WRITTEN_ON
 from headend.figures.export import draw_picture, fix_size, write_figures
 from headend.figures.figure import MOST_SERIES, Figure, Order, Panel, choose_keys, lay_out
 from headend.figures.over_time import FEWEST_TIMES, _choose_end, draw_windows
@@ -27,6 +30,7 @@ from headend.figures.selection import order_flows
 from headend.figures.street import COLOURS as HOMES
 from headend.figures.svg import fit_specification
 from headend.figures.theme import (
+    DARK_REASONS,
     FAINT,
     PALETTE,
     QUEUE_TONES,
@@ -466,15 +470,15 @@ def test_no_colour_has_two_meanings(crowded: Result) -> None:
     css = (Path(page.__file__).parent / "templates" / "page.css").read_text(encoding="utf-8")
     grades = re.findall(r"--(?:good|fair|poor|bad): (#[0-9a-f]{6})", css)
     assert len(grades) == 8
-    families = [PALETTE, QUEUE_TONES, REASON_TONES, tuple(grades)]
+    families = [PALETTE, QUEUE_TONES, tuple(REASON_TONES.values()), tuple(grades)]
     tones = [tone.upper() for family in families for tone in family]
     assert len(tones) == len(set(tones))
     figures = {figure.name: figure for figure in draw_figures([crowded])}
     assert set(find_series(figures["rates"]).values()) <= set(PALETTE)
     for name in ("queue", "queue-delay", "line-rate"):
         assert set(find_series(figures[name]).values()) <= set(QUEUE_TONES), name
-    loss = figures["loss"].panels[0].specify()["encoding"]["color"]["scale"]["range"]
-    assert set(loss) <= set(REASON_TONES)
+    loss = figures["loss"].panels[0].specify()["layer"][0]["encoding"]["color"]["scale"]["range"]
+    assert set(loss) <= set(REASON_TONES.values())
 
 
 def test_the_warm_up_is_shaded_and_named(crowded: Result) -> None:
@@ -536,7 +540,59 @@ def test_every_colour_stands_out_from_a_white_and_from_a_dark_page() -> None:
 
 def test_bars_of_pale_reasons_have_an_outline_that_stands_out(crowded: Result) -> None:
     figure = next(one for one in draw_figures([crowded]) if one.name == "loss")
-    assert figure.panels[0].specify()["mark"]["stroke"] == FAINT
+    assert figure.panels[0].specify()["layer"][0]["mark"]["stroke"] == FAINT
+
+
+def _find_lightness(colour: str) -> float:
+    """Give L* of CIE 1976, by the relative luminance of a colour lighter than black."""
+    return float(116 * _find_luminance(colour) ** (1 / 3) - 16)
+
+
+def test_every_reason_of_a_loss_has_a_lightness_of_its_own() -> None:
+    assert set(REASON_TONES) == set(describe().reasons)
+    light = {name: _find_lightness(tone) for name, tone in REASON_TONES.items()}
+    common = ("overlimit", "congested", "retry_limit", "policed", "corrupted")
+    for names, least in ((tuple(light), 5), (common, 13)):
+        steps = sorted(light[name] for name in names)
+        assert min(high - low for low, high in itertools.pairwise(steps)) > least, names
+    for name, tone in REASON_TONES.items():
+        written = WRITTEN_ON[name in DARK_REASONS]
+        assert _find_contrast(tone, written) >= 4.5, name
+
+
+def test_the_reasons_of_losses_are_told_apart_by_numbers_in_or_behind_the_bars(
+    crowded: Result,
+) -> None:
+    lost = {"congested": (500, 0), "retry_limit": (300, 60), "overlimit": (1, 0)}
+    columns = {describe().reasons[name].column: counts for name, counts in lost.items()}
+    flows = crowded.flows.filter(pl.col("carries") == "data", pl.col("packets_sent") > 0).head(2)
+    none = {name: 0 for name in flows.columns if name.startswith("discarded_")}
+    flows = flows.with_columns(
+        packets_sent=pl.lit(1000),
+        **{name: pl.Series(columns.get(name, (0, 0)), dtype=pl.Int64) for name in none},
+    )
+    result = Result({**crowded.tables, "flows": flows}, crowded.manifest, crowded.label)
+    (figure,) = draw_figures([result], ["loss"])
+    specification = figure.panels[0].specify()
+    labels = [describe().reasons[name].label for name in ("overlimit", "congested", "retry_limit")]
+    colour = specification["layer"][0]["encoding"]["color"]
+    assert colour["legend"]["values"] == labels
+    numbered = dict(zip(labels, "123", strict=True))
+    assert json.dumps(numbered, ensure_ascii=False) in colour["legend"]["labelExpr"]
+    written = {
+        (row["number"], round(row["at"], 4))
+        for layer in specification["layer"][1:]
+        for row in specification["datasets"][layer["data"]["name"]]
+    }
+    # Parts stand in the order of the reasons: 1 is too narrow for a number, which stands behind.
+    assert written == {("2", 0.251), ("3", 0.651), ("1", 0.801), ("3", 0.03)}
+    assert "The numbers are those of the reasons." in figure.explanation
+
+
+def test_a_loss_of_a_single_reason_has_no_number(crowded: Result) -> None:
+    (figure,) = draw_figures([crowded], ["loss"])
+    (bars,) = figure.panels[0].specify()["layer"]
+    assert "labelExpr" not in bars["encoding"]["color"]["legend"]
 
 
 def test_the_meaning_of_a_mark_stands_where_no_curve_runs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,6 +20,7 @@ from headend.figures.members import draw_members
 from headend.figures.placing import mark_among
 from headend.figures.selection import find_flow_groups, join_keys, name_flow_keys, order_flows
 from headend.figures.theme import (
+    DARK_REASONS,
     FAINT,
     REASON_TONES,
     colour,
@@ -39,6 +41,12 @@ from headend.wording.flows import name_de_jitter
 
 #: Samples drawn per flow; of more, evenly chosen ones.
 MOST_SAMPLES = 400
+
+#: Of the width of a chart, so much has room for a number; the longest bar leaves so much for some.
+ROOM_FOR_NUMBER, ROOM_FOR_NUMBERS = 0.05, 1.1
+
+#: The colours of numbers on parts that are not dark, and on those that are.
+WRITTEN_ON = {False: "#101418", True: "#ffffff"}
 
 #: How long a ping waits for its answer, where the scenario does not say.
 PING_TIMEOUT_NS = 5e9
@@ -211,9 +219,11 @@ def draw_loss(results: Sequence[Record]) -> Figure | None:
     parts = [row for result in results for row in _count_losses(result, groups)]
     if not parts:
         return None
-    frame, left_out = pl.DataFrame(parts), ""
+    frame, left_out = _stack(pl.DataFrame(parts)), ""
+    met = set(frame["name"])
+    present = [name for name in describe().reasons if name in met]
     if len(results) == 1:
-        panels = [Panel("", _draw_reasons(frame, "flow"))]
+        panels = [Panel("", _draw_reasons(frame, "flow", present))]
     else:
         names = frame["flow"].unique(maintain_order=True).to_list()
         flows, left_out = choose_keys(names, order_flows(results).ranks)
@@ -221,7 +231,7 @@ def draw_loss(results: Sequence[Record]) -> Figure | None:
         panels = [
             Panel(
                 flow,
-                _draw_reasons(frame.filter(pl.col("flow") == flow), "run", labels),
+                _draw_reasons(frame.filter(pl.col("flow") == flow), "run", present, labels),
                 place={"flow": flow},
             )
             for flow in flows
@@ -230,7 +240,8 @@ def draw_loss(results: Sequence[Record]) -> Figure | None:
         "loss",
         "Packets lost, by reason",
         "The share of each flow's packets that never arrived. TCP needs some loss to find its rate;"
-        " a call conceals about 1 %.",
+        " a call conceals about 1 %."
+        f"{' The numbers are those of the reasons.' if len(present) > 1 else ''}",
         panels,
         left_out,
     )
@@ -239,22 +250,33 @@ def draw_loss(results: Sequence[Record]) -> Figure | None:
 def _count_losses(result: Record, groups: Mapping[str, Group]) -> Iterator[dict[str, Any]]:
     """Count what each flow or group lost, by reason."""
     rows, _ = join_keys(result.flows, name_flow_keys(result, groups), groups)
-    labels = {reason.column: reason.label for reason in describe().reasons.values()}
-    reasons = [name for name in labels if name in rows.columns]
+    reasons = {
+        name: reason for name, reason in describe().reasons.items() if reason.column in rows.columns
+    }
+    columns = [reason.column for reason in reasons.values()]
     for row in (
         rows.group_by("key", maintain_order=True)
-        .agg(pl.col("packets_sent", *reasons).sum())
+        .agg(pl.col("packets_sent", *columns).sum())
         .to_dicts()
     ):
-        for reason in reasons:
-            if row[reason]:
+        for name, reason in reasons.items():
+            if row[reason.column]:
+                sent = row["packets_sent"]
                 yield {
                     "flow": row["key"],
                     "run": result.label,
-                    "reason": labels[reason],
-                    "count": row[reason],
-                    "share": row[reason] / row["packets_sent"] if row["packets_sent"] else None,
+                    "name": name,
+                    "reason": reason.label,
+                    "is_dark": name in DARK_REASONS,
+                    "count": row[reason.column],
+                    "share": row[reason.column] / sent if sent else None,
                 }
+
+
+def _stack(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add where each part of a bar begins and ends."""
+    end = pl.col("share").cum_sum().over("flow", "run")
+    return rows.with_columns(start=end - pl.col("share"), end=end)
 
 
 def _leave_groups_out(results: Sequence[Record]) -> list[Record]:
@@ -422,25 +444,45 @@ def _draw_lost(missing: pl.DataFrame, rows: pl.DataFrame) -> vl.Chart:
     )
 
 
-def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = None) -> vl.Chart:
-    reasons = [reason.label for reason in describe().reasons.values()]
-    present = [reason for reason in reasons if reason in rows["reason"].to_list()]
+def _draw_reasons(
+    rows: pl.DataFrame, by: str, present: Sequence[str], order: Sequence[str] | None = None
+) -> vl.Chart:
+    """Draw a bar for each flow or run, whose parts have the numbers that the legend has.
+
+    The rows have ``start`` and ``end``; ``present`` are the names of all reasons of the figure.
+    """
+    reasons = {name: describe().reasons[name].label for name in present}
     names = list(order or rows[by].unique(maintain_order=True))
-    tones = [REASON_TONES[number % len(REASON_TONES)] for number in range(len(reasons))]
-    return (
+    numbers = {label: str(number) for number, label in enumerate(reasons.values(), start=1)}
+    is_several = len(numbers) > 1
+    y = vl.Y(f"{by}:N", title=None, sort=names, scale=vl.Scale(domain=names))
+    longest = float(rows["end"].max() or 1)  # type: ignore[arg-type]
+    room = longest * (ROOM_FOR_NUMBERS if is_several else 1)
+    x = vl.X(
+        "start:Q",
+        title="share of packets sent",
+        scale=vl.Scale(domainMax=room, nice=not is_several),
+        axis=vl.Axis(format="~%", tickCount=6, labelSeparation=8),
+    )
+    lookup = json.dumps(numbers, ensure_ascii=False)
+    legend = vl.Legend(
+        title=None, values=list(numbers), symbolType="square", symbolStrokeWidth=0.75
+    )
+    if is_several:
+        legend |= {"labelExpr": f"({lookup})[datum.label] + ' ' + datum.label"}
+    bars = (
         make_chart(rows)
         .mark_bar(height={"band": 0.7}, stroke=FAINT, strokeWidth=0.75)
         .encode(
-            y=vl.Y(f"{by}:N", title=None, sort=names, scale=vl.Scale(domain=names)),
-            x=vl.X(
-                "share:Q",
-                title="share of packets sent",
-                axis=vl.Axis(format="~%", tickCount=6, labelSeparation=8),
-            ),
+            y=y,
+            x=x,
+            x2="end:Q",
             color=vl.Color(
                 "reason:N",
-                scale=vl.Scale(domain=reasons, range=tones),
-                legend=vl.Legend(title=None, values=present),
+                scale=vl.Scale(
+                    domain=list(numbers), range=[REASON_TONES[name] for name in reasons]
+                ),
+                legend=legend,
             ),
             tooltip=[
                 "reason:N",
@@ -448,5 +490,31 @@ def _draw_reasons(rows: pl.DataFrame, by: str, order: Sequence[str] | None = Non
                 vl.Tooltip("share:Q", format=".3~%"),
             ],
         )
-        .properties(height=max(60, 34 * len(names)))
     )
+    layers = [bars]
+    if is_several:
+        numbered = rows.with_columns(number=pl.col("reason").replace_strict(numbers))
+        layers += _write_numbers(numbered, by, y, room)
+    return vl.layer(*layers).properties(height=max(60, 34 * len(names)))
+
+
+def _write_numbers(rows: pl.DataFrame, by: str, y: vl.Y, room: float) -> Iterator[vl.Chart]:
+    """Write the numbers of a bar's parts: in those that are wide enough, of others behind it."""
+    is_wide = pl.col("end") - pl.col("start") >= ROOM_FOR_NUMBER * room
+    middle = rows.filter(is_wide).select(
+        by, "number", "is_dark", at=(pl.col("start") + pl.col("end")) / 2
+    )
+    ends = rows.group_by(by, maintain_order=True).agg(
+        at=pl.col("end").max(), number=pl.col("number").filter(~is_wide).str.join(", ")
+    )
+    within = {tone: middle.filter(is_dark=is_dark) for is_dark, tone in WRITTEN_ON.items()}
+    for tone, parts in within.items():
+        if parts.height:
+            written = make_chart(parts.select(by, "at", "number"))
+            yield written.mark_text(baseline="middle", color=tone).encode(
+                y=y, x="at:Q", text="number:N"
+            )
+    behind = ends.filter(pl.col("number") != "")
+    if behind.height:
+        written = make_chart(behind).mark_text(align="left", baseline="middle", dx=4)
+        yield written.encode(y=y, x="at:Q", text="number:N")
