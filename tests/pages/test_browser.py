@@ -46,7 +46,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "run": ("run", "upload-and-call"),
     "street": ("run", *STREET),
     "wifi": (
-        *("run", "home-today", "--set", "duration=8 s", "--set", "warmup=2 s", "--no-advice"),
+        *("run", "home-today", "--set", "duration=8 s", "--set", "warmup=2 s"),
         *("--set", "link.wifi.dot11ax.station.tablet={snr='18 dB'}"),
         *("--set", "flow.print.start=3 s"),
     ),
@@ -120,6 +120,28 @@ MEASURE = """() => {
   };
 }""".replace("%s", str(EDGE))
 
+
+#: Lists the names of settings that break over two lines within a word, each as it breaks.
+BREAKS = r"""() => {
+  for (const fold of document.querySelectorAll("main details")) fold.open = true;
+  const found = [];
+  for (const code of document.querySelectorAll("main code")) {
+    let before = null, text = "";
+    const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode())
+      for (let at = 0; at < node.data.length; at += 1) {
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + 1);
+        const box = range.getClientRects()[0];
+        if (box?.width && before && box.top > before.top + before.height / 2
+          && /[\w]$/.test(text) && !text.endsWith("_")) found.push(`${text}|${code.textContent}`);
+        if (box?.width) before = box;
+        text += node.data[at];
+      }
+  }
+  return { found, codes: document.querySelectorAll("main code").length };
+}"""
 
 #: Puts a chart into a fold of its own, and tells how many pictures it has before and in print, and
 #: what comes of the fold.
@@ -265,6 +287,23 @@ def test_a_matrix_of_few_choices_is_whole_on_a_narrow_screen(look: Any, name: st
         assert matrix["right"] <= box["right"] + 0.5
     # Of more, the edge shows that there is more.
     assert measures["fades"] is (matrix["right"] > box["right"] + 1)
+
+
+def test_names_of_settings_break_at_dots_and_underscores_on_a_narrow_screen(
+    browser: Any, pages: Mapping[str, Path]
+) -> None:
+    page = browser.new_page(viewport={"width": NARROW[0], "height": NARROW[1]})
+    page.goto(pages["wifi"].as_uri())
+    page.wait_for_function(WHOLE, timeout=PATIENCE)
+    seen = page.evaluate(BREAKS)
+    assert seen["codes"] > 5
+    assert seen["found"] == []
+    # A name without such places breaks within a word, so that the page is no wider.
+    remove = "() => document.querySelectorAll('code wbr').forEach(place => place.remove())"
+    page.evaluate(remove)
+    assert page.evaluate(BREAKS)["found"] != []
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW[0]
+    page.close()
 
 
 def test_what_is_folded_is_drawn_for_print_and_folded_again(

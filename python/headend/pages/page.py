@@ -84,6 +84,10 @@ def render_fragment(template: str, **content: Any) -> str:
     return _make_environment().get_template(template).render(**content)
 
 
+#: Where code can break.
+_BREAK = re.compile(r"(?<=[._=,/])(?=[^\W\d_])")
+
+
 def write_page(page: str, path: Path, made_of: str = "") -> Path:
     """Write a page with its seal, whole or not at all.
 
@@ -126,14 +130,22 @@ def bundle_libraries() -> str:
 def mark_code(text: str) -> markupsafe.Markup:
     """Show text between backticks as code, and escape everything.
 
+    Code can break before words: behind the dots and underscores of a setting's name, and before its
+    value.
+
     Examples
     --------
     >>> mark_code("try `--set x=<1>`")
     Markup('try <code>--set x=&lt;1&gt;</code>')
+    >>> mark_code("`cable.queue=drop_tail`, of 2.5 ms")
+    Markup('<code>cable.<wbr>queue=<wbr>drop_<wbr>tail</code>, of 2.5 ms')
     """
     from markupsafe import Markup, escape
 
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(reveal(text)))))
+    def show(found: re.Match[str]) -> str:
+        return f"<code>{_BREAK.sub('<wbr>', found[1])}</code>"
+
+    return Markup(re.sub(r"`([^`]+)`", show, str(escape(reveal(text)))))
 
 
 def mark_markdown(text: str) -> str:
