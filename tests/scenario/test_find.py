@@ -763,4 +763,4 @@ def test_the_table_is_toml_of_known_keys() -> None:
     words = [word for item in content["typed"] for word in item["words"]]
     assert len(set(words)) == len(words)
     for item in content["entry"]:
-        assert set(item) <= {"names", "leads", "note", "absent"}
+        assert set(item) <= {"names", "leads", "note", "absent", "hint"}

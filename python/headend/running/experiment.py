@@ -310,16 +310,38 @@ def _read(source: Source, allow_files: Sequence[str | Path]) -> Text:
 
 
 def _find_inner_path(message: str, text: Text, overrides: Overrides) -> str:
-    """Suggest the path inside the kind that the scenario has, for a path beside that kind."""
+    """Suggest the path inside the kind that the scenario has, for one of another kind or of none.
+
+    A path that the scenario could not have either is not suggested.
+    """
     match = re.search(r'(\S+): expected one name, found also "([^"]+)"', message)
     if match is None or text.format != "toml":
         return ""
     table, key = match.groups()
-    for path, _ in overrides:
-        kinds = find_value(parse_toml(text.content), table)
-        if path.startswith(f"{table}.{key}") and isinstance(kinds, dict) and len(kinds) == 1:
-            return f'; did you mean "{table}.{next(iter(kinds))}{path.removeprefix(table)}"?'
-    return ""
+    kinds = find_value(parse_toml(text.content), table)
+    if not isinstance(kinds, dict) or len(kinds) != 1:
+        return ""
+    (kind,) = kinds
+    beside = f"{table}.{key}"
+    for place in (f"{table}.{kind}", f"{table}.{kind}.{key}"):
+        # A kind in the place of the scenario's own, or a key beside it that belongs inside.
+        moved = [
+            (place + path.removeprefix(beside), value)
+            if _is_within(path, beside)
+            else (path, value)
+            for path, value in overrides
+        ]
+        try:
+            text.load(moved)
+        except InputError:
+            continue
+        meant = next(new for new, old in zip(moved, overrides, strict=True) if new != old)
+        return f'; did you mean "{meant[0]}"?'
+    return f"; {table} is {kind} in this scenario"
+
+
+def _is_within(path: str, table: str) -> bool:
+    return path == table or path.startswith(f"{table}.")
 
 
 def _load(text: Text, overrides: Overrides) -> Loaded:

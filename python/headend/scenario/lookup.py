@@ -131,6 +131,8 @@ class Entry:
     note: str = ""
     #: Whether headend has no such thing, and the leads are what comes nearest.
     is_absent: bool = False
+    #: What an error says where a kind among the leads is expected; empty where the leads say it.
+    hint: str = ""
 
 
 def find(query: str) -> list[Finding]:
@@ -284,6 +286,8 @@ def _describe_other_kind(word: str) -> str:
 
 def _describe_entry(word: str, kind: str, entry: Entry, names: Sequence[str]) -> str:
     """Say which names of a kind an entry leads to: headend's word, or what comes nearest."""
+    if entry.hint:
+        return f"; {entry.hint}"
     if not entry.is_absent and not entry.note and entry.leads[0] == (kind, names[0]):
         return f"; headend calls it {names[0]}"
     plural = "s" if len(names) > 1 else ""
@@ -349,6 +353,7 @@ def read_entries() -> tuple[Entry, ...]:
             tuple((lead.partition(" ")[0], lead.partition(" ")[2]) for lead in item["leads"]),
             item.get("note", ""),
             item.get("absent", False),
+            item.get("hint", ""),
         )
         for item in _read_file()["entry"]
     )
