@@ -380,6 +380,41 @@ def test_legends_of_several_kinds_are_whole_on_a_narrow_screen(
     page.close()
 
 
+#: Draws a chart with long names along its side and short ones in its legend, and gives the same.
+SIDE = """async () => {
+  const cases = [1, 2].map(number => `a case with a long name, number ${number}`);
+  const series = ["acknowledged", "not acknowledged"];
+  data.side = {
+    width: "container", height: 60, autosize: { type: "fit-x", contains: "padding" },
+    data: { values: cases.map((own, place) => ({ own, series: series[place], x: place })) },
+    mark: "point",
+    encoding: {
+      x: { field: "x", type: "quantitative" },
+      y: { field: "own", type: "nominal", title: null, sort: cases },
+      color: { field: "series", type: "nominal", scale: { domain: series }, legend: {} },
+    },
+  };
+  const chart = document.createElement("div");
+  chart.className = "chart";
+  chart.dataset.chart = "side";
+  document.querySelector("main").append(chart);
+  await draw(chart);
+  const right = element => element.getBoundingClientRect().right;
+  const drawn = right(chart.querySelector("svg"));
+  return Math.max(...[...chart.querySelectorAll("text")].map(right)) - drawn;
+}"""
+
+
+def test_a_legend_beside_long_names_is_whole_on_a_narrow_screen(
+    browser: Any, pages: Mapping[str, Path]
+) -> None:
+    page = browser.new_page(viewport={"width": NARROW[0], "height": NARROW[1]})
+    page.goto(pages["study"].as_uri())
+    page.wait_for_function(WHOLE, timeout=PATIENCE)
+    assert page.evaluate(SIDE) <= EDGE
+    page.close()
+
+
 #: A page on which everything that is looked at is wrong.
 FAULTY = """<!doctype html><body><div style="width: 2000px">wide</div>
 <img src="http://127.0.0.1:9/fetched.png"><script>console.error("wrong")</script>

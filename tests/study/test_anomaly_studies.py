@@ -132,3 +132,31 @@ def test_thirty_stations_as_the_commit_has_them_agree_and_no_gain_differs() -> N
         "THIRTY.frames",
         "THIRTY.quiet",
     }
+
+
+def test_no_round_trip_is_drawn_outside_of_its_axis() -> None:
+    # About the shortest and the longest that the study has found.
+    trips = {"FIFO": (400, 3600), "FQ-CoDel": (20, 300), "FQ-MAC": (10, 20), "Airtime": (4.9, 15)}
+    points = fill_points(ANOMALY, measure).with_columns(
+        pl.col("queues")
+        .cast(pl.String)
+        .replace_strict(
+            {name: 1e6 * values[place] for name, values in trips.items()},
+            return_dtype=pl.Float64,
+        )
+        .alias(column)
+        for place, column in enumerate(("ping_fast", "ping_slow"))
+    )
+    for panel in load_analysis(ANOMALY).draw_latency(points):
+        specification = panel.specify()
+        low, high = specification["encoding"]["x"]["scale"]["domain"]
+        (rows,) = specification["datasets"].values()
+        assert all(low < row["ms"] < high for row in rows)
+
+
+def test_the_even_share_of_thirty_stations_is_named_on_its_line() -> None:
+    points = fill_points(THIRTY, measure_thirty)
+    panels = load_analysis(THIRTY).draw_totals(points)
+    said = str(panels[1].specify())
+    assert "even: a 29th" in said
+    assert "MPDUs ≤ 32" in said

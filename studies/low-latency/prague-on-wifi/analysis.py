@@ -21,6 +21,9 @@ PATH = 10e6
 #: Queues of the access point in the order of figures.
 QUEUES = ["fq_codel", "1 ms", "1 ms, short frames", "4 ms", "8 ms"]
 
+#: The queues as figures call them: those with a step are DualPI2.
+LABELS = {name: name if name == "fq_codel" else f"dualpi2, {name}" for name in QUEUES}
+
 
 def settings(points: pl.DataFrame) -> list[dict[str, Any]]:
     """List the settings that were run, whatever the queue: a row has the values of a setting."""
@@ -102,7 +105,7 @@ def _draw(points: pl.DataFrame, columns: dict[str, str], scale: float, title: st
             variable_name="sender",
             value_name="value",
         )
-        .with_columns(pl.col("sender").replace(columns))
+        .with_columns(pl.col("sender").replace(columns), pl.col("queue").replace(LABELS))
         .rename({"queue": "case"})
     )
     panels = []
@@ -112,7 +115,7 @@ def _draw(points: pl.DataFrame, columns: dict[str, str], scale: float, title: st
             if own.is_empty():
                 continue
             x = vl.X("value:Q", title=title)
-            dots = draw_dots(own, x, "sender", ["Prague", "CUBIC"], QUEUES)
+            dots = draw_dots(own, x, "sender", ["Prague", "CUBIC"], list(LABELS.values()))
             panels.append(Panel(f"{where}, {queues}", dots))
     return panels
 

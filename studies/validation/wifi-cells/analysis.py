@@ -11,6 +11,9 @@ from headend.figures.figure import Panel
 from headend.figures.theme import PALETTE, make_chart
 from headend.study import ClaimResult, ClaimVerdict, decide
 
+#: The pixels that a cell's name takes in the figure.
+ROW = 15
+
 #: What ns-3 carried, Mbit/s of IP packets, mean of three seeds: the limits of all claims.
 NS3 = {
     "mcs0": 33.38,
@@ -71,4 +74,5 @@ def draw_cells(points: pl.DataFrame) -> list[Panel]:
         )
     )
     bounds = make_chart(pl.DataFrame({"ratio": [0.95, 1.05]})).mark_rule(strokeDash=[4, 3])
-    return [Panel("", vl.layer(bounds.encode(x="ratio:Q"), dots))]
+    chart = vl.layer(bounds.encode(x="ratio:Q"), dots).properties(height=ROW * len(NS3))
+    return [Panel("", chart)]

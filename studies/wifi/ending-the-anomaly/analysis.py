@@ -9,7 +9,7 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, make_chart
+from headend.figures.theme import PALETTE, log_axis, log_scale, make_chart
 from headend.study import ClaimResult, decide, decide_over_seeds, join_decisions
 
 from ..access_points import (
@@ -26,6 +26,9 @@ from ..access_points import (
 
 STATIONS = ["fast_1", "fast_2", "slow"]
 NAMES = {"fast_1": "fast 1", "fast_2": "fast 2", "slow": "slow"}
+
+#: The ends of the axis of round trips, ms.
+ROUND_TRIPS_MS = (2, 5000)
 
 #: Table 1, from memory: the mean bytes of a frame, the rate on the air in Mbit/s, the share of the
 #: air in percent, the base rate and the calculated rate in Mbit/s.
@@ -283,7 +286,8 @@ def draw_latency(points: pl.DataFrame) -> list[Panel]:
             vl.X(
                 "ms:Q",
                 title="median round trip (ms)",
-                scale=vl.Scale(type="log", domain=[5, 5000]),
+                scale=log_scale(ROUND_TRIPS_MS),
+                axis=log_axis(ROUND_TRIPS_MS, ends=True),
             ),
             vl.Y("queues:N", title=None, sort=QUEUES),
             "station",

@@ -6,7 +6,7 @@ import polars as pl
 
 from headend.figures import vegalite as vl
 from headend.figures.figure import Panel
-from headend.figures.theme import PALETTE, make_chart
+from headend.figures.theme import PALETTE, mark_along
 from headend.study import ClaimResult, Decision, decide_over_seeds, join_decisions
 
 from ..access_points import (
@@ -92,7 +92,7 @@ def draw_totals(points: pl.DataFrame) -> list[Panel]:
         share(points)
         .with_columns(
             pl.col("queues").cast(pl.String),
-            frames=pl.format("at most {}", pl.col("mpdus").cast(pl.String)),
+            frames=pl.format("MPDUs ≤ {}", pl.col("mpdus").cast(pl.String)),
         )
         .group_by("queues", "frames", maintain_order=True)
         .agg(pl.col("total").mean() / 1e6, pl.col("share").mean())
@@ -102,11 +102,11 @@ def draw_totals(points: pl.DataFrame) -> list[Panel]:
     rows = vl.Y("queues:N", title=None, sort=QUEUES)
     total = vl.X("total:Q", title="total (Mbit/s)")
     percent = vl.X("share:Q", title="share of the air (%)")
-    even = make_chart(pl.DataFrame({"share": [EVEN]})).mark_rule(strokeDash=[4, 3])
+    even = mark_along(EVEN, "even: a 29th", "share")
     return [
         Panel("goodput", draw_dots(means, total, rows, "frames", colours)),
         Panel(
             "the slow station",
-            vl.layer(even.encode(x="share:Q"), draw_dots(means, percent, rows, "frames", colours)),
+            vl.layer(even, draw_dots(means, percent, rows, "frames", colours)),
         ),
     ]

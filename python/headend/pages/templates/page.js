@@ -58,7 +58,8 @@ function fit(part, width, height) {
 
 // What stands to the left of the plot: the names along the side, where there are any.
 function measureSide(part) {
-  const names = (part.encoding?.y?.scale?.domain ?? []).filter(name => typeof name === "string");
+  const { scale, sort } = part.encoding?.y ?? {};
+  const names = [scale?.domain, sort].flat().filter(name => typeof name === "string");
   const inner = [...(part.layer ?? []), ...(part.vconcat ?? [])].map(measureSide);
   return Math.max(AXIS, TICKS + LETTER * Math.max(0, ...names.map(name => name.length)), ...inner);
 }
