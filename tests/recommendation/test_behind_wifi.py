@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
+from headend import run
 from headend.analysis.ranking import Feasibility
+from headend.analysis.trials import list_candidates
 from headend.errors import InputError
 from headend.recommendation import Recommendation, recommend
 from headend.recommendation.candidate import Candidate, Feature
@@ -325,6 +328,152 @@ def test_a_queue_of_the_wifi_that_is_given_stays_but_where_another_queue_is_trie
     assert resolve("as it is") == ("codel", "by_category")
     assert resolve("access point fq_codel") == ("fq_codel", "by_category")
     assert resolve("queues by station") == ("codel", "by_station")
+
+
+HIDDEN = """
+duration = "16 s"
+warmup = "4 s"
+
+[link.wifi.dot11n.station]
+attic = { hidden_from = ["cellar"] }
+cellar = {}
+phone = {}
+
+[link.cable.docsis]
+preset = "docsis31"
+upstream.rate = "50 Mbit/s"
+downstream.rate = "500 Mbit/s"
+
+[host]
+attic.via = ["wifi.attic", "cable"]
+cellar.via = ["wifi.cellar", "cable"]
+phone.via = ["wifi.phone", "cable"]
+
+[flow.attic]
+host = "attic"
+application = { cbr = { rate = "16 Mbit/s", size = "1400 B" } }
+direction = "up"
+
+[flow.cellar]
+host = "cellar"
+application = { cbr = { rate = "16 Mbit/s", size = "1400 B" } }
+direction = "up"
+
+[flow.call]
+host = "phone"
+application = "voice"
+rtt = "30 ms"
+"""
+
+
+def write_hidden(folder: Path) -> Path:
+    path = folder / "cameras.toml"
+    path.write_text(HIDDEN)
+    return path
+
+
+def test_rts_and_cts_are_advised_where_stations_are_hidden_as_run_advises(tmp_path: Path) -> None:
+    path = write_hidden(tmp_path)
+    times = {"duration": "16 s", "warmup": "4 s"}
+    found = recommend(path, seeds=1, may_set="router", set=times)
+    assert not found.failures
+    choices = found.own_choices
+    assert choices
+    assert name(choices, choices.advised) == "RTS/CTS"
+    assert "threshold of RTS and CTS" in answer_owner(choices).sentences[0]
+    proposed = set(list_candidates(run(path)))
+    scenario = found.request.write_scenario(choices.decision.tier, find(found.request, "RTS/CTS"))
+    cell = scenario["link"]["wifi"]["dot11n"]
+    assert proposed == {(("link.wifi.dot11n.rts_threshold", cell["rts_threshold"]),)}
+
+
+def test_rts_and_cts_are_no_row_where_all_hear_each_other_or_frames_are_announced(
+    tmp_path: Path,
+) -> None:
+    path = write_hidden(tmp_path)
+
+    def list_rows() -> list[str]:
+        request = read_request([path])
+        return [own.label for own in request.list_candidates(request.tiers[0]) if own.air]
+
+    assert list_rows() == [
+        "queues by station",
+        "queues by station, cake 95 %",
+        "RTS/CTS",
+        "RTS/CTS, cake 95 %",
+        "queues by station, RTS/CTS",
+        "queues by station, RTS/CTS, cake 95 %",
+        "access point fq_codel",
+        "access point fq_codel, cake 95 %",
+        "access point and stations fq_codel",
+        "access point and stations fq_codel, cake 95 %",
+        "attic on a cable",
+        "cellar on a cable",
+        "over Ethernet",
+    ]
+    path.write_text(HIDDEN.replace('{ hidden_from = ["cellar"] }', "{}"))
+    assert not any("RTS" in own or "on a cable" in own for own in list_rows())
+    path.write_text(
+        HIDDEN.replace("n.station]", 'n]\nrts_threshold = "400 B"\n[link.wifi.dot11n.station]', 1)
+    )
+    assert not any("RTS" in own for own in list_rows())
+
+
+def test_a_station_on_a_cable_leaves_the_others_in_the_cell(tmp_path: Path) -> None:
+    given = [("host.attic.via", '["wifi.attic", "cable"]')]
+    request = read_request([write_hidden(tmp_path)], overrides=given)
+    (tier,) = request.tiers
+    own = find(request, "attic on a cable")
+    hosts = request.write_scenario(tier, own)["host"]
+    assert [host["via"] for host in hosts.values()] == [
+        ["cable"],
+        ["wifi.cellar", "cable"],
+        ["wifi.phone", "cable"],
+    ]
+    assert own.is_settable
+    assert not request.list_overrides(tier, own)
+    again = Request.from_dict(json.loads(json.dumps(request.to_dict())))
+    assert find(again, "attic on a cable") == own
+    assert Candidate.from_dict(json.loads(json.dumps(own.to_dict()))) == own
+
+
+def test_a_station_with_a_slow_rate_or_a_signal_is_tried_as_near_as_can_be(tmp_path: Path) -> None:
+    """A rate becomes the best one, as `run` proposes; a signal is left out, which is the best."""
+    path = write_modern(tmp_path, DOWNLOAD + PRINT)
+    weak = 'phone = { snr = { steps = [["0 s", "35 dB"], ["8 s", "9 dB"]] }, mcs = 3 }'
+    path.write_text(path.read_text().replace("phone = {}", weak))
+    request = read_request([path])
+    (tier,) = request.tiers
+
+    def find_stations(label: str) -> dict[str, Any]:
+        scenario = request.write_scenario(tier, find(request, label))
+        request.read_text(tier, find(request, label)).load()
+        found: dict[str, Any] = scenario["link"]["wifi"]["dot11ax"]["station"]
+        return found
+
+    printer = {"standard": "dot11n", "mcs": 7, "streams": 1, "width": 20}
+    assert find_stations("printer nearer")["printer"] == printer
+    assert find_stations("phone nearer")["phone"] == {"mcs": 3}
+    assert list(find_stations("phone rate control")["phone"]) == ["snr"]
+    labels = [own.label for own in request.list_candidates(tier)]
+    assert not any(own.startswith(("laptop ", "television ")) for own in labels)
+    # What is copied at home would cross the line.
+    assert not any("on a cable" in own for own in labels)
+
+
+def test_a_station_is_moved_only_where_nothing_that_is_set_is_enough(tmp_path: Path) -> None:
+    path = write_modern(tmp_path, DOWNLOAD)
+    weak = 'phone = { snr = { steps = [["0 s", "35 dB"], ["8 s", "-5 dB"]] } }'
+    path.write_text(path.read_text().replace("phone = {}", weak))
+    times = {"duration": "20 s", "warmup": "4 s"}
+    found = recommend(path, seeds=1, may_set="router", set=times)
+    choices = found.own_choices
+    assert choices
+    assert choices.verdict is Verdict.MYSELF
+    assert name(choices, choices.advised) == "phone nearer"
+    first = answer_owner(choices).sentences[0]
+    assert first.startswith("Bring phone nearer to the access point: the Wi-Fi is what limits")
+    assert "phone nearer" in render_recommendation(found)
 
 
 def test_points_that_run_for_another_time_than_the_scenario_are_told(tmp_path: Path) -> None:

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from headend.analysis import facts
-from headend.analysis.air import AirShare, find_cell_of
+from headend.analysis.air import find_cell_of
+from headend.analysis.cell_settings import announce_frames, bring_nearer, separate_stations
 from headend.analysis.channels import ChannelState
 from headend.analysis.facts import Action, Remedy
-from headend.analysis.hidden import THRESHOLD, find_hidden_pairs
+from headend.analysis.hidden import find_hidden_pairs
 from headend.analysis.queue_remedies import shorten
 from headend.analysis.queue_state import QueueState, describe_queue
 from headend.analysis.queues import LOSSY_SHARE, STANDING_TIME, weigh_queues
 from headend.analysis.routes import list_links
 from headend.analysis.signal import find_lost_signal
 from headend.results.record import Record
-from headend.scenario.cells import BY_STATION
 
 
 def find_station_queues(record: Record, queue: QueueState) -> Remedy | None:
     """Propose a queue for each station, where stations share the one of their access point."""
     cell = find_cell_of(record, queue.link)
-    if cell is None or queue.direction != "down" or not cell.shares_queue:
+    if cell is None or queue.direction != "down":
         return None
-    path = f"link.{queue.link}.{cell.kind}.access_point.queues"
-    return Remedy(Action.STATION_QUEUES, queue.queue, path, BY_STATION, queue)
+    remedy = separate_stations(queue.link, cell)
+    return remedy and replace(remedy, subject=queue.queue, queue=queue)
 
 
 def relieve_cell(record: Record, queue: QueueState, channel: ChannelState) -> Iterator[Remedy]:
@@ -33,8 +34,9 @@ def relieve_cell(record: Record, queue: QueueState, channel: ChannelState) -> It
     That is a slow station, which may come nearer until its rate is its best. And it is another
     node's standing queue: what its senders have in flight comes back to this one.
     """
-    if slow := channel.slow_station:
-        yield _bring_nearer(record, channel.link, slow)
+    cell = find_cell_of(record, channel.link)
+    if cell and (slow := channel.slow_station):
+        yield bring_nearer(channel.link, cell, slow.station)
     standing = (
         row
         for row in weigh_queues(record)
@@ -52,19 +54,6 @@ def relieve_cell(record: Record, queue: QueueState, channel: ChannelState) -> It
         yield remedy
 
 
-def _bring_nearer(record: Record, link: str, slow: AirShare) -> Remedy:
-    """Give a slow station the best rate that it can have; a cable where it has that already."""
-    cell = find_cell_of(record, link)
-    best = cell.find_best(slow.station) if cell and slow.station in cell.stations else None
-    if cell is None or best is None:
-        has_signal = cell is not None and "snr" in cell.stations.get(slow.station, {})
-        action = Action.FASTER_STATION if has_signal else Action.CABLE_STATION
-        return Remedy(action, slow.station)
-    key, value = best
-    path = f"link.{link}.{cell.kind}.station.{slow.station}.{key}"
-    return Remedy(Action.FASTER_STATION, slow.station, path, value)
-
-
 def find_hidden(record: Record, flow: str, *, suffers: bool) -> facts.HiddenStations | None:
     """Find a cell on a flow's way whose stations do not hear each other.
 
@@ -78,8 +67,9 @@ def find_hidden(record: Record, flow: str, *, suffers: bool) -> facts.HiddenStat
     """
     for link in list_links(record, flow):
         hidden = find_hidden_pairs(record, link)
-        if hidden and (suffers or hidden.given_up_ratio > LOSSY_SHARE):
-            remedy = Remedy(Action.ANNOUNCE_FRAMES, link, hidden.path, THRESHOLD)
+        cell = find_cell_of(record, link)
+        remedy = announce_frames(link, cell) if cell else None
+        if hidden and remedy and (suffers or hidden.given_up_ratio > LOSSY_SHARE):
             return facts.HiddenStations(hidden, remedies=(remedy,))
     return None
 

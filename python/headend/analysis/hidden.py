@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from headend.analysis.air import MUCH_AIR, find_cell_of
 from headend.analysis.channels import gather_cells
 from headend.analysis.queues import LOSSY_SHARE
+from headend.scenario.cells import Cell
 from headend.scenario.groups import name_group
 from headend.text.quantity import parse_quantity
 
@@ -34,15 +35,12 @@ class HiddenPairs:
         Share of the time in which frames of the cell collide.
     given_up_ratio
         Share of the packets of these stations that were given up after their tries; the largest.
-    path
-        Of the key that announces frames.
     """
 
     link: str
     pairs: tuple[tuple[str, str], ...]
     collision_ratio: float
     given_up_ratio: float
-    path: str
 
 
 def find_hidden_pairs(record: Record, link: str) -> HiddenPairs | None:
@@ -52,18 +50,22 @@ def find_hidden_pairs(record: Record, link: str) -> HiddenPairs | None:
     """
     cell = find_cell_of(record, link)
     state = next((one for one in gather_cells(record) if one.link == link), None)
-    if cell is None or state is None or not (pairs := cell.hidden_pairs):
+    if cell is None or state is None or not can_announce(cell):
         return None
-    announced = cell.table.get("rts_threshold")
-    least = parse_quantity(THRESHOLD, "size").value
-    if announced is not None and parse_quantity(str(announced), "size").value <= least:
-        return None
+    pairs = cell.hidden_pairs
     named = {name for pair in pairs for name in pair}
     given_up = max(_list_given_up(record, link, named), default=0.0)
     if state.collision_ratio < MUCH_AIR and given_up <= LOSSY_SHARE:
         return None
-    path = f"link.{link}.{cell.kind}.rts_threshold"
-    return HiddenPairs(link, pairs, state.collision_ratio, given_up, path)
+    return HiddenPairs(link, pairs, state.collision_ratio, given_up)
+
+
+def can_announce(cell: Cell) -> bool:
+    """Say whether stations of a cell do not hear each other, and frames are not announced yet."""
+    announced = cell.table.get("rts_threshold")
+    least = parse_quantity(THRESHOLD, "size").value
+    is_announced = announced is not None and parse_quantity(str(announced), "size").value <= least
+    return bool(cell.hidden_pairs) and not is_announced
 
 
 def _list_given_up(record: Record, link: str, stations: set[str]) -> list[float]:

@@ -94,7 +94,7 @@ def find_lost_signal(record: Record, flow: str) -> LostSignal | None:
     errors = _read_errors(own)
     if errors > MANY_ERRORS:
         level, since = None, ""
-    mode, name = _name_mode(own) if level is not None else ("", "")
+    mode, mode_path = find_fixed_mode(link, cell, key) if level is not None else ("", "")
     return LostSignal(
         link,
         station,
@@ -107,7 +107,7 @@ def find_lost_signal(record: Record, flow: str) -> LostSignal | None:
         is_steady,
         errors,
         mode,
-        f"link.{link}.{cell.kind}.station.{key}.{name}" if name else "",
+        mode_path,
     )
 
 
@@ -192,8 +192,10 @@ def _read_decibels(text: Any) -> float:
     return float(str(text).removesuffix("dB"))
 
 
-def _name_mode(own: Mapping[str, Any]) -> tuple[str, str]:
-    """Name what is fixed in place of rate control, and its key; empty for nothing."""
+def find_fixed_mode(link: str, cell: Cell, station: str) -> tuple[str, str]:
+    """Name what is fixed of a station in place of rate control, and its path; empty for nothing."""
+    own = cell.stations.get(station, {})
+    path = f"link.{link}.{cell.kind}.station.{station}"
     if own.get("mcs") is not None:
-        return f"MCS {own['mcs']}", "mcs"
-    return (str(own["rate"]), "rate") if own.get("rate") else ("", "")
+        return f"MCS {own['mcs']}", f"{path}.mcs"
+    return (str(own["rate"]), f"{path}.rate") if own.get("rate") else ("", "")

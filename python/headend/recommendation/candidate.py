@@ -57,8 +57,10 @@ class Feature(StrEnum):
     FASTER = "faster-tier"
     #: The same line while nobody uploads.
     NO_UPLOAD = "no-upload"
-    #: The queues of the Wi-Fi before the line.
+    #: What is set in the Wi-Fi before the line.
     WIFI = "wifi"
+    #: A station of the Wi-Fi nearer to its access point, or on a cable.
+    STATION = "station"
     #: The same line without the Wi-Fi before it.
     ETHERNET = "ethernet"
 
@@ -112,6 +114,8 @@ class Candidate:
         Whether the people's uploads run.
     air
         What is different of the Wi-Fi before the line; None where it stays as it is.
+    station
+        The station that this is about, ``LINK.STATION``; empty where it is about all.
     """
 
     label: str
@@ -124,6 +128,7 @@ class Candidate:
     router: Router | None = None
     has_uploads: bool = True
     air: Air | None = None
+    station: str = ""
 
     @property
     def is_pie_by_default(self) -> bool:
@@ -141,7 +146,8 @@ class Candidate:
     def to_dict(self) -> dict[str, Any]:
         """Give it as JSON can hold it; `from_dict` makes the same candidate of it."""
         found = {**asdict(self), "feature": str(self.feature)}
-        return found if self.air else {key: found[key] for key in found if key != "air"}
+        unused = {key for key in ("air", "station") if not found[key]}
+        return {key: found[key] for key in found if key not in unused}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Candidate:

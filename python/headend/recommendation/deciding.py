@@ -215,15 +215,16 @@ class Decision(Evaluation):
         return better, worse
 
     def list_mended(self, setting: int, other: int) -> list[str]:
-        """List the conditions that fail in one setting and hold for sure in this one.
+        """List the conditions that another setting misses in the mean, and this one holds for sure.
 
         They do even if the interval of their difference includes zero.
         """
         return [
             one.term.text
             for one in self.criteria.constraints
-            if self.judge(one, other) is Feasibility.FAILS
-            and self.judge(one, setting) is Feasibility.HOLDS
+            if self.judge(one, setting) is Feasibility.HOLDS
+            and self.judge(one, other) is not Feasibility.HOLDS
+            and ((miss := self.find_miss(one, other)) is None or miss > 0)
         ]
 
     @property

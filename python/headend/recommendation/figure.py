@@ -67,6 +67,7 @@ _SLOTS = {
     Feature.FASTER: QUEUES,
     Feature.NO_UPLOAD: QUEUES,
     Feature.WIFI: 4,
+    Feature.STATION: 5,
     Feature.ETHERNET: QUEUES,
 }
 _ROUTERS = ("triangle-right", "triangle-left")
@@ -81,6 +82,7 @@ _SHAPES = dict(
             SHAPES[0],
             *SHAPES[3:5],
             _ROUTERS[1],
+            SHAPES[0],
             SHAPES[5],
         ),
         strict=True,

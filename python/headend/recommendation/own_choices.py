@@ -20,6 +20,7 @@ from headend.recommendation.candidate import (
     Feature,
     list_sizes,
 )
+from headend.recommendation.people import People
 from headend.recommendation.rates import find_capacities, write_rate
 from headend.recommendation.router import LOW_SHARES, SHARES, Router, list_routers
 from headend.recommendation.tier import Tier
@@ -50,7 +51,12 @@ _KIB = 1024
 
 
 def list_own_candidates(
-    tier: Tier, features: Sequence[Feature], *, varies: bool, has_uploads: bool
+    tier: Tier,
+    features: Sequence[Feature],
+    people: People,
+    *,
+    varies: bool,
+    has_uploads: bool,
 ) -> list[Candidate]:
     """List what is tried for a line of one's own, in the order of preference.
 
@@ -58,6 +64,8 @@ def list_own_candidates(
     ----------
     tier, features
         The line, and what may be set.
+    people
+        Whose hosts may be in the Wi-Fi before it.
     varies
         Whether the line's rate varies.
     has_uploads
@@ -85,10 +93,10 @@ def list_own_candidates(
         )
     if not varies:
         tried += _list_faster(tier)
-    tried += _list_air(tier, is_alone=Feature.ROUTER not in features)
+    tried += _list_air(tier, people, is_alone=Feature.ROUTER not in features)
     asked = {*features, Feature.TODAY, Feature.NO_UPLOAD, Feature.FASTER}
     asked |= {Feature.BUFFER} if Feature.BUFFER_CONTROL in features else set()
-    asked |= {Feature.WIFI, Feature.ETHERNET}
+    asked |= {Feature.WIFI, Feature.STATION, Feature.ETHERNET}
     found = [
         own
         for own in tried
@@ -99,22 +107,25 @@ def list_own_candidates(
     return found
 
 
-def _list_air(tier: Tier, *, is_alone: bool) -> Iterator[Candidate]:
-    """List what is tried of the Wi-Fi before a line: queues there, and the line without it.
+def _list_air(tier: Tier, people: People, *, is_alone: bool) -> Iterator[Candidate]:
+    """List what is tried of the Wi-Fi before a line: settings, its stations, the line without it.
 
-    Where a router may be set too, both are tried together: each of the two links may need it.
+    Where a router may be set too, it is tried together with what is set for the whole Wi-Fi: each
+    of the two links may need it.
     """
     if not tier.cells:
         return
     up, down = find_today(tier)
-    for air in list_airs(tier.cells):
-        yield Candidate(air.label, Feature.WIFI, up, down, air=air)
-        if not is_alone:
+    hosts = people.others.get("host", {})
+    for own in list_airs(tier.cells, hosts, people.flows, tier.line):
+        feature = Feature.WIFI if own.air.is_setting else Feature.STATION
+        yield Candidate(own.label, feature, up, down, air=own.air, station=own.station)
+        if not is_alone and not own.station:
             router = Router("cake", SHARES[0])
-            label = f"{air.label}, {router.label}"
-            yield Candidate(label, Feature.WIFI, up, down, router=router, air=air)
-    air = Air.ETHERNET
-    yield Candidate(air.label, Feature.ETHERNET, up, down, is_settable=False, air=air)
+            label = f"{own.label}, {router.label}"
+            yield Candidate(label, feature, up, down, router=router, air=own.air)
+    label = str(Air.ETHERNET)
+    yield Candidate(label, Feature.ETHERNET, up, down, is_settable=False, air=Air.ETHERNET)
 
 
 def _list_low_routers(tier: Tier) -> list[Router]:

@@ -18,6 +18,9 @@ from headend.recommendation.deciding import Decision
 #: What the owner can set.
 OF_OWNER = (Feature.ROUTER, Feature.WIFI)
 
+#: What the owner can do besides, where nothing that can be set is enough.
+MOVES = (Feature.STATION,)
+
 #: What a provider can set without another tariff.
 OF_PROVIDER = (Feature.AQM, Feature.LOW_LATENCY, Feature.BUFFER_CONTROL, Feature.BUFFER)
 
@@ -27,7 +30,7 @@ class Verdict(StrEnum):
 
     #: Everybody is served well today.
     NOTHING_NEEDED = "nothing needed"
-    #: The owner's router makes everybody well; the provider may be able to as well.
+    #: What the owner can do makes everybody well; the provider may be able to as well.
     MYSELF = "myself"
     #: Only what the provider sets makes everybody well.
     PROVIDER = "provider"
@@ -86,12 +89,15 @@ class OwnChoices:
 
     @functools.cached_property
     def mine(self) -> Choice:
-        """The best of what the owner can set: a router, or queues of the Wi-Fi.
+        """The best of what the owner can do: a router, or what is set in the Wi-Fi.
 
-        Of those that hold, it is one that also holds with each variation, if any: whoever sets a
-        rate sets it for the line as it turns out to be.
+        Where none of these holds, a station may be moved, or be connected by cable. Of those that
+        hold, it is one that also holds with each variation, if any: whoever sets a rate sets it for
+        the line as it turns out to be.
         """
         tried = self._list_settings(OF_OWNER)
+        if not any(map(self.has, tried)):
+            tried += self._list_settings(MOVES)
         robust = [own for own in tried if self.has(own) and self._is_robust(own)]
         return self.decision.choose(robust or tried)
 
@@ -153,7 +159,7 @@ class OwnChoices:
     @functools.cached_property
     def helps_air(self) -> bool:
         """Whether something that is done to the Wi-Fi alone helps, or to be without it."""
-        of_air = self._list_settings((Feature.WIFI, Feature.ETHERNET))
+        of_air = self._list_settings((Feature.WIFI, *MOVES, Feature.ETHERNET))
         return any(self.relieves(own) for own in of_air if not self.decision.find(own).router)
 
     def relieves(self, setting: int) -> bool:
@@ -234,7 +240,7 @@ class OwnChoices:
         """
         if self.verdict is Verdict.NOTHING_NEEDED:
             return []
-        others = tuple(own for own in OF_OWNER if not self._is_mine(own))
+        others = tuple(own for own in (*OF_OWNER, *MOVES) if not self._is_mine(own))
         best = [self._choose((own,)).setting for own in (*others, *OF_PROVIDER)]
         settings = [own for own in (*best, *self.faster) if own]
         return [own for own in settings if self.has(own, Feasibility.FAILS)]

@@ -80,6 +80,7 @@ _COLUMNS = {
     Feature.FASTER: "faster tier",
     Feature.NO_UPLOAD: "no upload",
     Feature.WIFI: "my Wi-Fi",
+    Feature.STATION: "my Wi-Fi",
     Feature.ETHERNET: "over Ethernet",
 }
 
@@ -296,7 +297,8 @@ def _describe_myself(choices: OwnChoices) -> Iterable[Told]:
     elif setting:
         missed = describe_lacks(decision, setting)
         helps = "helps, but is not enough" if choices.has_gain(setting) else "does not help"
-        what = "A router of your own" if decision.find(setting).air is None else "Another queue"
+        is_router = decision.find(setting).air is None
+        what = "A router of your own" if is_router else "What you can change in the Wi-Fi"
         yield (f"{what} {helps}: with {_label(choices, setting)}, {missed}. Against today:")
         yield _list_gain(choices, setting)
     quiet = choices.quiet

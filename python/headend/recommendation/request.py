@@ -93,7 +93,9 @@ class Request:
         if not tier.is_own:
             return list_candidates(tier, self.features, varies=varies)
         quiet = 0 < len(list_uploads(self.people)) < len(self.people.flows)
-        return list_own_candidates(tier, self.features, varies=varies, has_uploads=quiet)
+        return list_own_candidates(
+            tier, self.features, self.people, varies=varies, has_uploads=quiet
+        )
 
     def _varies(self, tier: Tier) -> bool:
         """Say whether a tier's line has a rate that varies: a capacity in steps, or a trace."""
@@ -132,9 +134,9 @@ class Request:
         Over Ethernet there is no cell, and who stays at home is left out; while nobody uploads, the
         uploads are.
         """
-        gone = list_written(tier.cells, candidate.air)
+        hosts = self.people.others.get("host", {})
+        gone = list_written(tier.cells, candidate.air, candidate.station, hosts)
         if candidate.air is Air.ETHERNET:
-            hosts = self.people.others.get("host", {})
             there = write_hosts(hosts, tier.cells, candidate.air)
             gone += [f"flow.{name}" for name in self.people.local]
             gone += [f"host.{name}" if name not in there else f"host.{name}.via" for name in hosts]
@@ -159,10 +161,11 @@ class Request:
         if not candidate.has_uploads:
             uploads = list_uploads(self.people)
             flows = {name: flow for name, flow in flows.items() if name not in uploads}
-        cells, others = write_cells(tier.cells, candidate.air), dict(self.people.others)
+        air, station, others = candidate.air, candidate.station, dict(self.people.others)
+        cells = write_cells(tier.cells, air, station)
         if "host" in others:
-            others["host"] = write_hosts(others["host"], tier.cells, candidate.air)
-        if candidate.air is Air.ETHERNET:
+            others["host"] = write_hosts(others["host"], tier.cells, air, station)
+        if air is Air.ETHERNET:
             flows = {name: flow for name, flow in flows.items() if name not in self.people.local}
         return {
             "title": f"{tier.name}: {candidate.label}",

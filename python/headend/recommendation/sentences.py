@@ -12,13 +12,13 @@ from headend.analysis.measures import MeasureValues
 from headend.analysis.ranking import Choice, Feasibility
 from headend.analysis.ties import TIE
 from headend.modem_file.generation import find_generation
-from headend.recommendation.air import QUEUE, Air
+from headend.recommendation.air import QUEUE, Air, name_station
 from headend.recommendation.candidate import DEFAULT_TARGET, WITH_AQM, Candidate, Feature
 from headend.recommendation.deciding import Decision
 from headend.recommendation.router import advise_router
 from headend.recommendation.sender import Sender, join_senders
 from headend.recommendation.tier import Tier
-from headend.scenario.cells import ADVICE_BY_STATION
+from headend.scenario.cells import ADVICE_BY_STATION, ADVICE_RTS
 from headend.sweeps.naming import write_mean, write_operators
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, join_names, list_names, write_count
@@ -182,8 +182,13 @@ def _list_settings(decision: Decision, settings: Sequence[int]) -> str:
 #: What to do to the Wi-Fi, by what is different of it.
 _ADVICE_ON_AIR = {
     Air.STATION_QUEUES: ADVICE_BY_STATION,
+    Air.RTS: ADVICE_RTS,
+    Air.STATION_QUEUES_AND_RTS: f"{ADVICE_RTS}. {ADVICE_BY_STATION}",
     Air.ACCESS_POINT: f"Give the access point a queue for each flow ({QUEUE})",
     Air.NODES: f"Give the access point and the stations a queue for each flow ({QUEUE})",
+    Air.RATE_CONTROL: "Let rate control choose the rate of {station}",
+    Air.NEARER: "Bring {station} nearer to the access point",
+    Air.CABLE: "Put {station} on an Ethernet cable",
     Air.ETHERNET: "Put those who are not well on an Ethernet cable",
 }
 
@@ -197,7 +202,8 @@ def advise(tier: Tier, candidate: Candidate) -> str:
         buffer = f"a target buffer of {candidate.size} KiB ({time} at {rate})"
     if candidate.air:
         router = f". {advise_router(tier, candidate.router)}" if candidate.router else ""
-        return f"{_ADVICE_ON_AIR[candidate.air]}{router}"
+        advice = _ADVICE_ON_AIR[candidate.air].format(station=name_station(candidate.station))
+        return f"{advice}{router}"
     if candidate.router:
         return advise_router(tier, candidate.router)
     if candidate.feature is Feature.TODAY:

@@ -27,6 +27,12 @@ ADVICE_BY_STATION = (
     f" ({BY_STATION})"
 )
 
+#: What to do where stations do not hear each other, likewise.
+ADVICE_RTS = (
+    "Lower the access point's threshold of RTS and CTS (rts_threshold), since all stations hear its"
+    " CTS"
+)
+
 #: The keys of an access point that a queue for each station writes, or leaves out.
 STATION_QUEUE_KEYS = ("queues", "ahead")
 
