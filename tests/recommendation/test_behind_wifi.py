@@ -476,13 +476,48 @@ def test_a_station_is_moved_only_where_nothing_that_is_set_is_enough(tmp_path: P
     assert "phone nearer" in render_recommendation(found)
 
 
-def test_points_that_run_for_another_time_than_the_scenario_are_told(tmp_path: Path) -> None:
+def list_times(request: Request) -> list[str]:
+    scenario = request.write_scenario(request.tiers[0], find(request, "as it is"))
+    return [scenario[key] for key in ("duration", "warmup")]
+
+
+def test_points_run_as_long_as_the_scenario_with_its_people(tmp_path: Path) -> None:
+    """What its steps do at a time is done in the same part of the run."""
     path = write_modern(tmp_path, DOWNLOAD)
-    (note,) = read_request([path]).notes
-    assert "each point runs 70 s, with a warmup of 10 s" in note
-    assert "--set duration='20 s' --set warmup='4 s' runs it as the scenario does" in note
-    assert not read_request([path], overrides=list(SHORT.items())).notes
-    assert not read_request([write(tmp_path, DOWNLOAD)]).notes
+    request = read_request([path])
+    assert list_times(request) == ["20 s", "4 s"]
+    assert not request.notes
+    again = Request.from_dict(json.loads(json.dumps(request.to_dict())))
+    assert list_times(again) == ["20 s", "4 s"]
+    given = read_request([path], overrides=[("duration", "30 s")])
+    assert list_times(given) == ["30 s", "4 s"]
+    path.write_text(path.read_text().replace('warmup = "4 s"\n', ""))
+    assert list_times(read_request([path])) == ["20 s", "0 s"]
+    assert list_times(read_request([write(tmp_path, DOWNLOAD)])) == ["70 s", "10 s"]
+
+
+def test_other_people_run_as_long_as_those_of_a_tier(tmp_path: Path) -> None:
+    path = tmp_path / "line.toml"
+    line = '[link.line.point_to_point]\nup.rate = "5 Mbit/s"\ndown.rate = "50 Mbit/s"\n'
+    path.write_text(f'duration = "20 s"\n{line}[flow.call]\napplication = "voice"\n')
+    assert list_times(read_request([path])) == ["20 s", "0 s"]
+    assert list_times(read_request([path], traffic="call, upload")) == ["70 s", "10 s"]
+    path.write_text(f'duration = "20 s"\n{line}[flow.probe]\napplication = "ping"\n')
+    assert list_times(read_request([path])) == ["70 s", "10 s"]
+
+
+def test_a_run_too_short_for_what_is_asked_is_told(tmp_path: Path) -> None:
+    found = recommend(
+        write_hidden(tmp_path), seeds=1, may_set="aqm", set={"duration": "6 s", "warmup": "4 s"}
+    )
+    choices = found.own_choices
+    assert choices
+    (told,) = answer_owner(choices).sentences
+    assert told == (
+        "Nothing can be said: the call MOS (5th percentile) has no value in any run. A longer one"
+        " may have it (--set duration=…)."
+    )
+    assert not write_owner_text(choices).useless
 
 
 def test_where_nothing_helps_anybody_nothing_is_advised(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ from headend.scenario.source import LARGEST_SCENARIO_BYTES, read_scenario
 from headend.text.quantity import format_quantity, parse_quantity
 from headend.text.wording import join_names
 
-#: What a scenario of a line may have besides its link and people; none of it is used but the seed
-#: and the title, which are its own.
+#: What a scenario of a line may have besides its link and people; none of it is used but how long
+#: its own people run.
 _BESIDES = (
     *("format", "title", "description", "seed", "duration", "warmup", "bottleneck", "results"),
     *("expect", "queue", "low_latency"),
@@ -36,6 +36,9 @@ _BESIDES = (
 
 #: Stands for the people of a scenario without any: a scenario has a flow.
 _PROBE = '[flow.probe]\napplication = "ping"\n'
+
+#: The duration of a run that ends with real programs.
+_UNLIMITED = "unlimited"
 
 #: What is expected, in errors.
 _EXPECTED = (
@@ -102,8 +105,18 @@ def read_own_line(path: Path, allowed: tuple[Path, ...] = ()) -> TiersFile:
         options=options,
         people=people if has_people else {},
         files=files,
-        times={key: str(content[key]) for key in ("duration", "warmup") if key in content},
+        times=_read_times(content) if has_people else {},
     )
+
+
+def _read_times(content: Mapping[str, Any]) -> dict[str, str]:
+    """Read how long a scenario runs with its people; a run of it has no warmup unless it says so.
+
+    What begins, ends or changes at a time of the scenario does so in another part of another run.
+    """
+    found = {"warmup": str(content["warmup"])} if "warmup" in content else {}
+    duration = str(content.get("duration", _UNLIMITED))
+    return found if duration == _UNLIMITED else {"duration": duration, "warmup": "0 s", **found}
 
 
 def _read_note(path: Path) -> FitNote | None:

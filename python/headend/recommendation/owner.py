@@ -146,6 +146,11 @@ class OwnChoices:
         return next(iter(self._list_settings((Feature.ETHERNET,))), None)
 
     @property
+    def is_unknown(self) -> bool:
+        """Whether no setting has a result."""
+        return set(self.decision.standings.values()) <= {Feasibility.MISSING}
+
+    @property
     def is_air_limiting(self) -> bool:
         """Whether the Wi-Fi is what limits: what is done to it helps, and nothing on the line."""
         return self.helps_air and not self.helps_line

@@ -153,6 +153,8 @@ def _describe_verdict(choices: OwnChoices) -> str:
     """Say in a sentence what helps."""
     decision, tier = choices.decision, choices.decision.tier
     verdict, advised = choices.verdict, choices.advised
+    if choices.is_unknown:
+        return _describe_unknown(choices)
     if advised is None:
         return "Nothing can be said: no setting has a result."
     advice = advise(tier, decision.find(advised))
@@ -190,6 +192,19 @@ def _describe_verdict(choices: OwnChoices) -> str:
     return (
         f"Nothing that was tried serves everybody well for sure; {_label(choices, advised)} comes"
         f" nearest: {describe_lacks(decision, advised)}."
+    )
+
+
+def _describe_unknown(choices: OwnChoices) -> str:
+    """Say why nothing is known of any setting: a failure, or too short a run for what is asked."""
+    decision = choices.decision
+    if decision.failure:
+        return f"Nothing can be said: no setting has a result, since {decision.failure}."
+    missing = [f"the {name_term(own.term.text)}" for own in decision.criteria.constraints]
+    verb = "has" if len(missing) == 1 else "have"
+    return (
+        f"Nothing can be said: {join_names(missing)} {verb} no value in any run. A longer one may"
+        " have it (--set duration=…)."
     )
 
 
@@ -506,6 +521,8 @@ def _write_range(values: Sequence[float], unit: str) -> str:
 
 def _describe_useless(choices: OwnChoices) -> Iterable[str]:
     decision = choices.decision
+    if choices.is_unknown:
+        return
     if choices.verdict is Verdict.NOTHING_NEEDED:
         yield "Nothing that was tried is needed."
         return

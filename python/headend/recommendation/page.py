@@ -23,7 +23,6 @@ from headend.recommendation.owner_words import (
     write_owner_text,
 )
 from headend.recommendation.people import name_application
-from headend.recommendation.request import DURATION, WARMUP
 from headend.recommendation.router import list_sqm_settings, write_autorate, write_commands
 from headend.recommendation.sentences import (
     describe_tier,
@@ -278,9 +277,8 @@ def _mark(decision: Decision, setting: int) -> str:
 def _describe_request(recommendation: Recommendation) -> dict[str, Any]:
     """Gather what was asked: the tiers, the people, what must hold, and how it was run."""
     request = recommendation.request
-    overrides = {path: str(value) for path, value in request.overrides}
-    duration = overrides.pop("duration", DURATION)
-    warmup = overrides.pop("warmup", WARMUP)
+    times = request.all_times
+    overrides = {path: str(value) for path, value in request.overrides if path not in times}
     wish = recommendation.tiers[0][2]
     has_files = any(tier.file for tier in request.tiers)
     tiers = [
@@ -307,8 +305,7 @@ def _describe_request(recommendation: Recommendation) -> dict[str, Any]:
         "senders": [(own.words, str(own)) for own in request.senders],
         "features": join_names([own.words for own in request.features]),
         "seeds": request.seeds,
-        "duration": duration,
-        "warmup": warmup,
+        **times,
         "overrides": list(overrides.items()),
         "is_own": any(tier.is_own for tier in request.tiers),
         "points": recommendation.design.count_points(),

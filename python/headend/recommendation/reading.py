@@ -35,9 +35,7 @@ from headend.recommendation.people import (
 )
 from headend.recommendation.rates import make_tiers, shorten_rate
 from headend.recommendation.request import (
-    DURATION,
     SEEDS,
-    WARMUP,
     Request,
     list_open_uploads,
 )
@@ -159,31 +157,12 @@ def read_request(
         title=file.title if file else "",
         overrides=tuple(overrides),
         allowed=(*allowed, *files),
-        notes=tuple(dict.fromkeys([*notes, *_note_times(file, overrides)])),
+        notes=tuple(dict.fromkeys(notes)),
+        times=file.times if file and traffic is None else {},
     )
     instead = {"traffic": traffic, "expect": expect or None, "prefer": prefer}
     _check(request, file, {key for key, value in instead.items() if value is not None})
     return request
-
-
-def _note_times(file: TiersFile | None, overrides: Overrides) -> list[str]:
-    """Say that points run for another time than the scenario of a line does with its people."""
-    if file is None or not file.people:
-        return []
-    taken = {"duration": DURATION, "warmup": WARMUP}
-    own = {
-        key: value
-        for key, value in file.times.items()
-        if key not in dict(overrides) and value != taken[key]
-    }
-    if not own:
-        return []
-    options = " ".join(f"--set {key}='{value}'" for key, value in own.items())
-    run = dict(overrides).get("duration", DURATION), dict(overrides).get("warmup", WARMUP)
-    return [
-        f"{file.path}: each point runs {run[0]}, with a warmup of {run[1]}; {options} runs it as"
-        " the scenario does"
-    ]
 
 
 def list_wanted(may_set: Sequence[str], *, router: bool) -> tuple[str, ...]:

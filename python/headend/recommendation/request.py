@@ -25,7 +25,7 @@ SEEDS = (1, 2, 3, 4, 5)
 #: An override that makes a channel's capacity vary, by its key or in its value.
 _VARIES = re.compile(r"stream\.capacity(\.|=.*\b)(steps|trace)\b", re.DOTALL)
 
-#: How long each point runs, and how much of that is not measured.
+#: How long each point runs, and how much of that is not measured, where no scenario says so.
 DURATION, WARMUP = "70 s", "10 s"
 
 
@@ -54,6 +54,9 @@ class Request:
         Files and folders from which traces may be read besides.
     notes
         What is to be known of the tiers, such as settings of a modem's file that are not simulated.
+    times
+        The ``duration`` and the ``warmup`` of the scenario that the people are of, where it has
+        any.
     """
 
     name: str
@@ -70,6 +73,13 @@ class Request:
     overrides: Overrides = ()
     allowed: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
+    times: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def all_times(self) -> dict[str, str]:
+        """How long each point runs (``duration``), and how much is not measured (``warmup``)."""
+        given = {path: value for path, value in self.overrides if path in ("duration", "warmup")}
+        return {"duration": DURATION, "warmup": WARMUP, **self.times, **given}
 
     @property
     def conditions(self) -> tuple[str, ...]:
@@ -169,8 +179,7 @@ class Request:
             flows = {name: flow for name, flow in flows.items() if name not in self.people.local}
         return {
             "title": f"{tier.name}: {candidate.label}",
-            "duration": DURATION,
-            "warmup": WARMUP,
+            **self.all_times,
             "bottleneck": f"{tier.line}.up",
             "link": {**cells, tier.line: {tier.kind: candidate.write_link(tier)}},
             "flow": flows,
@@ -193,6 +202,7 @@ class Request:
             "set": [[path, value] for path, value in self.overrides],
             "allowed": [str(path) for path in self.allowed],
             "notes": list(self.notes),
+            **({"times": dict(self.times)} if self.times else {}),
         }
 
     @classmethod
@@ -212,6 +222,7 @@ class Request:
             overrides=tuple((path, value) for path, value in content["set"]),
             allowed=tuple(Path(path) for path in content["allowed"]),
             notes=tuple(content["notes"]),
+            times=content.get("times", {}),
         )
 
 
