@@ -534,6 +534,14 @@ def test_where_nothing_helps_anybody_nothing_is_advised(tmp_path: Path) -> None:
     assert first.startswith("Nothing that was tried helps anybody for sure: as the line is, ")
     told = " ".join(flatten(write_owner_text(choices).myself))
     assert "Nothing that you can set helps anybody for sure" in told
+    sure = flatten(write_owner_text(choices).certainty)[0]
+    assert "over 2 seeds, too few for an interval: the means decide" in sure
+    table = answer_owner(choices).matrix
+    assert table
+    assert table.note.startswith("Means over 2 seeds, too few for an interval")
+    assert not any(
+        "–" in cell.text or "±" in cell.text for row in table.rows for cell in row.cells if cell
+    )
 
 
 def test_what_fails_today_and_holds_with_a_setting_is_mended_however_much_seeds_differ(

@@ -365,7 +365,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Recommendation:
     """Ask for a line with a long buffer, whose fit has intervals; results are kept."""
     folder = tmp_path_factory.mktemp("line")
     path = write_line(folder, CABLE + PEOPLE, NOTE)
-    return recommend(path, seeds=2, set=SHORT, out=folder / "results")
+    return recommend(path, seeds=3, set=SHORT, out=folder / "results")
 
 
 def test_a_long_buffer_is_helped_by_a_router_that_holds_with_every_variation(

@@ -19,9 +19,9 @@ from headend.cli.main import app
 from headend.recommendation.candidate import order_candidates
 from headend.recommendation.result import load_recommendation
 
-#: A tier whose settings differ enough that two short runs tell them apart.
+#: A tier whose settings differ enough that three short runs tell them apart.
 TIER = (
-    *("--upstream", "5 Mbit/s", "--traffic", "page, upload", "--seeds", "2"),
+    *("--upstream", "5 Mbit/s", "--traffic", "page, upload", "--seeds", "3"),
     *("--set", "duration=12 s", "--set", "warmup=4 s"),
     *("--expect", "upload.goodput >= 40 %", "--senders", "cubic"),
 )
@@ -126,7 +126,7 @@ def test_the_json_document_has_the_recommendation_and_every_candidate(kept: Path
     ]
     assert {"holds", "undecided"} <= {one["standing"] for one in tier["candidates"]}
     assert len(tier["sentences"]) == 3
-    assert document["points"] == document["done"] == 2 * len(decision.candidates)
+    assert document["points"] == document["done"] == 3 * len(decision.candidates)
     assert document["request"]["expect"] == ["upload.goodput >= 40 %"]
     assert call(str(kept), "--json").stdout == answer.stdout
 
@@ -210,7 +210,7 @@ def test_an_interruption_keeps_the_points_and_says_so(
     monkeypatch.chdir(tmp_path)
     answer = call(*TIER, "--may-set", "aqm", "--out", "kept")
     assert (answer.exit_code, answer.stdout) == (130, "")
-    assert answer.stderr == "interrupted: 0 of 16 points are kept in kept; run again to go on\n"
+    assert answer.stderr == "interrupted: 0 of 24 points are kept in kept; run again to go on\n"
     document = read(call(*TIER, "--may-set", "aqm", "--out", "kept", "--json"))
     assert (document["complete"], document["tiers"], document["answer"]) == (False, [], None)
     opened = call("kept")
@@ -292,7 +292,7 @@ def test_what_cannot_be_asked_is_refused_in_one_line(
     [
         ["--upstream", "5 Mbit/s"],
         ["--rtt", "20 ms"],
-        ["--seeds", "3"],
+        ["--seeds", "4"],
         ["--set", "duration=20 s"],
         ["--senders", "cubic"],
         ["--may-set", "aqm"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -216,6 +217,25 @@ def test_where_nothing_holds_the_nearest_is_named_with_what_it_misses() -> None:
     )
     words = [cell.word for cell in answer.matrix.rows[0].cells if cell] if answer.matrix else []
     assert words == ["fails", "fails", "nearest", "fails", "fails"]
+
+
+def test_two_seeds_have_no_interval_and_their_means_decide() -> None:
+    """That of these two would be from 1.0 to 4.5, all that there is."""
+    decision = make(
+        lambda _, seed: 3.6 + 0.8 * (seed - 1),
+        lambda _, __: 4e6,
+        wish=("call.mos.p5 >= 3.9",),
+        seeds=2,
+    )
+    setting = decision.recommended
+    assert setting
+    estimate = decision.terms["call.mos.p5"].estimates[setting]
+    assert estimate.mean == pytest.approx(4.0)
+    assert math.isnan(estimate.half)
+    assert "only 3 seeds or more give intervals" in describe_tier(decision)[-1]
+    table = answer_recommendation("", [decision]).matrix
+    assert table
+    assert "in the mean of 2 seeds, without an interval" in table.note
 
 
 def test_what_holds_in_the_mean_only_is_undecided_and_more_seeds_are_asked_for() -> None:

@@ -40,6 +40,10 @@ MOST_DECIMALS = 9
 ASYMMETRY = 0.2
 
 
+#: Of so many values at least an interval can be given.
+FEWEST = 2
+
+
 @dataclass(frozen=True)
 class Estimate:
     """A mean with its 95 % interval, in base units.
@@ -49,7 +53,7 @@ class Estimate:
     mean
         Over the values.
     low, high
-        Where the interval begins and ends; both NaN where there is only one value.
+        Where the interval begins and ends; both NaN where there are too few values for one.
     count
         Of the values.
     """
@@ -61,16 +65,18 @@ class Estimate:
 
     @property
     def half(self) -> float:
-        """Half the width of the interval; NaN where there is only one value."""
+        """Half the width of the interval; NaN where there is none."""
         return (self.high - self.low) / 2
 
     @property
     def is_clear(self) -> bool:
-        """Whether zero is outside the interval; one value is never clear."""
+        """Whether zero is outside the interval; what has none is never clear."""
         return self.low > 0 or self.high < 0
 
 
-def estimate_mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
+def estimate_mean(
+    values: Sequence[float], bounds: Bounds | None = None, fewest: int = FEWEST
+) -> Estimate:
     """Estimate a mean from independent values, by Student's t.
 
     Parameters
@@ -80,6 +86,8 @@ def estimate_mean(values: Sequence[float], bounds: Bounds | None = None) -> Esti
     bounds
         The least and the largest value there can be; the interval respects them, as
         `bound_interval` says. Values beyond them show that there are no such bounds.
+    fewest
+        Of fewer values no interval is given.
 
     Examples
     --------
@@ -92,7 +100,7 @@ def estimate_mean(values: Sequence[float], bounds: Bounds | None = None) -> Esti
     """
     count = len(values)
     mean = math.fsum(values) / count
-    if count < 2 or not math.isfinite(mean):
+    if count < max(fewest, FEWEST) or not math.isfinite(mean):
         return Estimate(mean, math.nan, math.nan, count)
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)
     half = find_quantile(count) * math.sqrt(variance / count)
@@ -170,7 +178,10 @@ def give_interval(values: Sequence[float]) -> tuple[float, float] | None:
 
 
 def estimate_difference(
-    values: Sequence[float], base: Sequence[float], bounds: Bounds | None = None
+    values: Sequence[float],
+    base: Sequence[float],
+    bounds: Bounds | None = None,
+    fewest: int = FEWEST,
 ) -> Estimate:
     """Estimate by how much values differ from those of the same seeds: what seeds share cancels.
 
@@ -181,13 +192,16 @@ def estimate_difference(
     bounds
         Of the values: a difference is at most as large as they are apart, and its interval is cut
         there.
+    fewest
+        Of fewer seeds no interval is given.
 
     Examples
     --------
     >>> estimate_difference([11.0, 21.0, 31.0], [10.0, 20.0, 30.0])
     Estimate(mean=1.0, low=1.0, high=1.0, count=3)
     """
-    found = estimate_mean([value - other for value, other in zip(values, base, strict=True)])
+    differences = [value - other for value, other in zip(values, base, strict=True)]
+    found = estimate_mean(differences, fewest=fewest)
     most = bounds[1] - bounds[0] if bounds else math.inf
     if math.isnan(found.half) or abs(found.mean) > most:
         return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headend.analysis.criteria import Term
-from headend.analysis.estimate import BOUNDS, Bounds, Estimate, estimate_mean
+from headend.analysis.estimate import BOUNDS, FEWEST, Bounds, Estimate, estimate_mean
 from headend.analysis.grading import ORDER, Grade, grade_measure
 from headend.analysis.sums import BASE_UNITS
 from headend.analysis.ties import find_tie, is_tie
@@ -63,17 +63,20 @@ class MeasureValues:
         What is known of it.
     values
         The values by setting and seed, in base units.
+    fewest
+        Of fewer seeds no interval is given, and the means alone tell settings apart.
     """
 
     info: MeasureInfo
     values: Mapping[int, Mapping[int, float]]
+    fewest: int = FEWEST
 
     @functools.cached_property
     def estimates(self) -> dict[int, Estimate]:
         """The mean of each setting that has a value, with its interval."""
         bounds = self.info.range or BOUNDS.get(self.info.kind)
         return {
-            setting: estimate_mean(list(by_seed.values()), bounds)
+            setting: estimate_mean(list(by_seed.values()), bounds, self.fewest)
             for setting, by_seed in self.values.items()
         }
 
@@ -90,6 +93,8 @@ class MeasureValues:
 
     def is_tie(self, setting: int, best: int) -> bool:
         """Say whether a setting ties with a better one by `headend.analysis.ties.is_tie`."""
+        if min(len(self.values[own]) for own in (setting, best)) < self.fewest:
+            return self.is_close(setting, best)
         return is_tie(self.values[setting], self.values[best], self.info.kind, self.info.range)
 
     def is_close(self, setting: int, best: int) -> bool:

@@ -1,7 +1,8 @@
 """Decides what a tier shall have: the best candidate of each feature, and the recommended one.
 
-A candidate is recommended only if every condition holds over the whole 95 % interval of its mean,
-with each sender; each quantity is that of the sender with which it is worst.
+A candidate is recommended only if every condition holds over the whole 95 % interval of its mean
+(of fewer than three seeds, which have none, in the mean), with each sender; each quantity is that
+of the sender with which it is worst.
 Of these it is the one with the best objective; of those whose means are as good
 (`headend.analysis.ties.find_tie`: within 5 %), the one with the least to set, unless another of
 them is clearly better for somebody and clearly worse for nobody. Others whose difference from the
@@ -28,7 +29,7 @@ from headend.recommendation.candidate import Candidate, Feature
 from headend.recommendation.router import Router
 from headend.recommendation.sender import Sender
 from headend.recommendation.tier import Tier
-from headend.recommendation.worst import measure_worst, split_senders
+from headend.recommendation.worst import FEWEST_SEEDS, measure_worst, split_senders
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,6 +85,11 @@ class Decision(Evaluation):
     failure: str = ""
     dropped: tuple[str, ...] = ()
     preferred: int | None = None
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there are enough seeds for intervals; otherwise the means decide."""
+        return self.seeds >= FEWEST_SEEDS
 
     def find(self, setting: int) -> Candidate:
         """Give the candidate of a setting."""

@@ -297,7 +297,7 @@ def _describe_marks(tiers: Sequence[_Tier], between: str, note: str) -> str:
         ring = " A ring marks the recommended setting."
     if found == {False}:
         ring = " A ring marks the setting that comes nearest, as none meets all conditions."
-    has_intervals = tiers[0].decision.seeds > 1
+    has_intervals = tiers[0].decision.has_intervals
     bars = " The bars are 95 % intervals over seeds." if has_intervals else ""
     return f"{ring}{between}{bars}{note}"
 

@@ -294,7 +294,7 @@ class OwnChoices:
             return None
         bounds = measured.info.range or BOUNDS.get(measured.info.kind)
         return estimate_difference(
-            [own[one] for one in seeds], [base[one] for one in seeds], bounds
+            [own[one] for one in seeds], [base[one] for one in seeds], bounds, measured.fewest
         )
 
     @functools.cached_property

@@ -559,8 +559,12 @@ def _describe_certainty(choices: OwnChoices) -> Iterable[Told]:
     advised = choices.advised
     if advised and decision.criteria.constraints:
         condition = decision.find_decisive(advised)
+        if not decision.has_intervals:
+            seeds = f"{seeds}, too few for an interval: the means decide, and --seeds 5 gives one"
+        else:
+            seeds = f"{seeds} with its 95 % interval"
         yield (
-            f"Each value is a mean over {seeds} with its 95 % interval;"
+            f"Each value is a mean over {seeds};"
             f" {name_condition(condition)} is the condition with the least to spare."
         )
     yield _describe_fit(tier)
@@ -681,10 +685,14 @@ def tabulate_choices(choices: OwnChoices, settings: Sequence[int]) -> Table:
             )
         heading = f"{name_term(name)} ({unit.name})" if is_rate else name_term(name)
         rows.append(Row(heading, tuple(cells)))
-    note = (
-        "Means over the seeds with their 95 % intervals; Δ is the difference from today with its"
-        " own, over the same seeds."
-    )
+    if decision.has_intervals:
+        note = "Means over the seeds with their 95 % intervals; Δ is the difference from today"
+        note += " with its own, over the same seeds."
+    else:
+        note = (
+            f"Means over {write_count(decision.seeds, 'seed')}, too few for an interval; Δ is the"
+        )
+        note += " difference from today."
     return Table(columns, tuple(rows), "", note=note, look="matrix")
 
 

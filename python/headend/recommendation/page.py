@@ -155,12 +155,15 @@ def _section_tier(request: Request, decision: Decision, anchor: str, *, is_open:
         parts.append(text("The modem's file needs no change for this setting."))
     settings = tabulate_settings(decision)
     is_tied = any(row.heading.tag == "as good" for row in settings.rows)
+    intervals, yellow = ", too few for intervals", ""
+    if decision.has_intervals:
+        intervals = " with their 95 % intervals, as ± half the width or (from–to)"
+        yellow = "yellow meets its bound over a part of the interval, one in "
     note = (
-        "Means over the seeds with their 95 % intervals, as ± half the width or (from–to). "
+        f"Means over the seeds{intervals}. "
         + ("“As good” ties with the recommended setting in the objective. " if is_tied else "")
         + ("Each is with the sender for which it is worst. " if decision.sources else "")
-        + "A value in yellow meets its bound over a part of the interval, one in red does not meet"
-        " it."
+        + f"A value in {yellow}red does not meet its bound."
     )
     compared = len(settings.rows) - len(decision.chosen.among)
     beside = f", and {compared} to compare with" if compared else ""

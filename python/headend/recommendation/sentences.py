@@ -18,6 +18,7 @@ from headend.recommendation.deciding import Decision
 from headend.recommendation.router import advise_router
 from headend.recommendation.sender import Sender, join_senders
 from headend.recommendation.tier import Tier
+from headend.recommendation.worst import FEWEST_SEEDS
 from headend.scenario.cells import ADVICE_BY_STATION, ADVICE_RTS
 from headend.sweeps.naming import write_mean, write_operators
 from headend.text.quantity import format_quantity
@@ -32,7 +33,7 @@ TRADE_OFF = "trade-off"
 MOST_ASKED = 4
 
 #: What a single seed says of the interval.
-_SINGLE = "one seed has no interval, and more seeds give one"
+_FEW = f"the means decide, since only {FEWEST_SEEDS} seeds or more give intervals"
 
 #: The most names in a list of a sentence.
 MOST_NAMED = 3
@@ -427,8 +428,9 @@ def _explain_cells(decisions: Sequence[Decision]) -> str:
     standings = {best.standing for decision in decisions for best in decision.bests.values()}
     wish, parts = decisions[0].criteria, []
     if wish.constraints:
-        is_single = decisions[0].seeds < 2
-        over = "by one seed, without an interval" if is_single else "over the whole 95 % interval"
+        over = "over the whole 95 % interval"
+        if not decisions[0].has_intervals:
+            over = f"in the mean of {write_count(decisions[0].seeds, 'seed')}, without an interval"
         part = f"A setting holds if it meets every condition {over}"
         if Feasibility.UNDECIDED in standings:
             part += "; it is undecided if it does over a part of it"
@@ -582,8 +584,8 @@ def _describe_certainty(decision: Decision, setting: int) -> str:
         value += name_source(decision, condition.term.text, setting)
         name = name_condition(condition)
         parts.append(f"{name} is the condition with the least to spare, at {value}")
-    if decision.seeds < 2:
-        parts.append(_SINGLE)
+    if not decision.has_intervals:
+        parts.append(_FEW)
     parts += [_describe_edge(decision, own) for own in decision.edges]
     if larger := decision.too_large:
         label, worst = _name(decision, larger), write_worst(decision, larger)
@@ -623,7 +625,7 @@ def _describe_nothing(decision: Decision) -> tuple[str, str, str]:
     if setting is None:
         return _describe_unmeasured(decision), "", ""
     label, missed = _name(decision, setting), describe_misses(decision, setting)
-    more = _SINGLE if decision.seeds < 2 else "more seeds narrow the intervals"
+    more = "more seeds narrow the intervals" if decision.has_intervals else _FEW
     certainty = f"How sure: {_count_seeds(decision)}; {more}."
     if decision.chosen.standing is Feasibility.UNDECIDED:
         return (

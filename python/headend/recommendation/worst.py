@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 #: The column of the sender in the table of results.
 COLUMN = "sender"
 
+#: Of fewer seeds no interval is given. That of two has one degree of freedom, and is 12.7 standard
+#: errors wide to each side (Student's t): of a share, often all from 0 to 100 %.
+FEWEST_SEEDS = 3
+
 _ORDER = (Feasibility.HOLDS, Feasibility.UNDECIDED, Feasibility.FAILS)
 
 
@@ -69,8 +73,8 @@ def measure_worst(
     listed = list(terms)
     rows = split_senders(table, senders)
     if len(rows) < 2:
-        return Worst(measure_terms(table, listed), {})
-    by_sender = {own: measure_terms(part, listed) for own, part in rows.items()}
+        return Worst(_measure(table, listed), {})
+    by_sender = {own: _measure(part, listed) for own, part in rows.items()}
     settings = sorted(set(table["setting"]))
     found: dict[str, MeasureValues] = {}
     sources: dict[str, dict[int, Sender]] = {}
@@ -92,6 +96,12 @@ def measure_worst(
         first = next(iter(measured.values()))
         found[term.text] = replace(first, info=infos[0] if infos else first.info, values=values)
     return Worst(found, sources)
+
+
+def _measure(table: pl.DataFrame, terms: Sequence[Term]) -> dict[str, MeasureValues]:
+    """Give the values of terms, with intervals where there are enough seeds."""
+    found = measure_terms(table, terms)
+    return {text: replace(own, fewest=FEWEST_SEEDS) for text, own in found.items()}
 
 
 def _find_rising(term: Term, wishes: Sequence[Criteria], measured: MeasureValues) -> bool:
