@@ -9,10 +9,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 from headend import run
 from headend.analysis.ranking import Feasibility
 from headend.analysis.trials import list_candidates
+from headend.cli.main import app
 from headend.errors import InputError
 from headend.recommendation import Recommendation, recommend
 from headend.recommendation.candidate import Candidate, Feature
@@ -461,6 +463,15 @@ def test_a_station_with_a_slow_rate_or_a_signal_is_tried_as_near_as_can_be(tmp_p
     assert not any("on a cable" in own for own in labels)
 
 
+def test_stations_of_one_name_in_two_cells_are_told_apart(tmp_path: Path) -> None:
+    request = read_request([write_modern(tmp_path, DOWNLOAD)])
+    (tier,) = request.tiers
+    cells = {**tier.cells, "loft": tier.cells["wifi"]}
+    labels = [own.label for own in request.list_candidates(replace(tier, cells=cells))]
+    assert {"wifi.printer nearer", "loft.printer nearer"} <= set(labels)
+    assert len(labels) == len(set(labels))
+
+
 def test_a_station_is_moved_only_where_nothing_that_is_set_is_enough(tmp_path: Path) -> None:
     path = write_modern(tmp_path, DOWNLOAD)
     weak = 'phone = { snr = { steps = [["0 s", "35 dB"], ["8 s", "-5 dB"]] } }'
@@ -533,7 +544,7 @@ def test_where_nothing_helps_anybody_nothing_is_advised(tmp_path: Path) -> None:
     first = answer_owner(choices).sentences[0]
     assert first.startswith("Nothing that was tried helps anybody for sure: as the line is, ")
     told = " ".join(flatten(write_owner_text(choices).myself))
-    assert "Nothing that you can set helps anybody for sure" in told
+    assert told == "Nothing that you can do yourself helps anybody for sure."
     sure = flatten(write_owner_text(choices).certainty)[0]
     assert "over 2 seeds, too few for an interval: the means decide" in sure
     table = answer_owner(choices).matrix
@@ -569,3 +580,87 @@ def test_what_fails_today_and_holds_with_a_setting_is_mended_however_much_seeds_
     told = flatten(write_owner_text(choices).myself)
     assert any(line.startswith("The call is bad (36.7 % late) and becomes good (") for line in told)
     assert "Nobody is better off." not in told
+
+
+@pytest.fixture(scope="module")
+def hidden(tmp_path_factory: pytest.TempPathFactory) -> Recommendation:
+    """Ask for a home with two hidden stations, with all that is tried of it."""
+    folder = tmp_path_factory.mktemp("hidden")
+    return recommend(write_hidden(folder), seeds=3, out=folder / "results", report=False)
+
+
+def give(found: Recommendation, scores: dict[str, float]) -> OwnChoices:
+    """Give the call's MOS in some settings, and 1.4 in all others."""
+    value = pl.col("choice").replace_strict(scores, default=1.4, return_dtype=pl.Float64)
+    table = found.table.with_columns(
+        pl.when(pl.col("measure") == "call.mos.p5")
+        .then(value)
+        .otherwise(pl.col("value"))
+        .alias("value")
+    )
+    choices = replace(found, table=table).own_choices
+    assert choices
+    return choices
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        {},
+        {"RTS/CTS": 4.3},
+        {"AQM 20 ms": 2.9},
+        {"cake 95 %": 3.5, "buffer 64 KiB": 3.7},
+        {"RTS/CTS": 3.7, "low latency": 4.3, "twice the rate": 3.2},
+        {"attic on a cable": 4.3, "cake 90 %": 3.9, "AQM 20 ms": 4.2},
+    ],
+)
+def test_a_remedy_is_told_in_one_place_only(
+    hidden: Recommendation, scores: dict[str, float]
+) -> None:
+    choices = give(hidden, scores)
+    words = write_owner_text(choices)
+    useless = choices.list_useless()
+    assert len(flatten(words.useless)) == max(len(useless), 1)
+    for setting in useless:
+        label = choices.decision.find(setting).label.replace(", ", " + ")
+        elsewhere = " ".join(flatten([*words.myself, *words.provider]))
+        assert label not in elsewhere
+
+
+def test_what_helps_nobody_is_not_called_the_nearest(hidden: Recommendation) -> None:
+    choices = give(hidden, {"RTS/CTS": 4.3})
+    words = write_owner_text(choices)
+    assert flatten(words.provider) == ["Nothing of the provider's helps anybody for sure."]
+    useless = flatten(words.useless)
+    assert any(line.startswith("AQM 20 ms does not help: the call is unusable") for line in useless)
+
+
+def test_where_the_best_of_all_is_hopeless_nothing_comes_near(hidden: Recommendation) -> None:
+    choices = give(hidden, {"low latency": 2.4})
+    assert choices.verdict is Verdict.NOTHING_HOLDS
+    first = answer_owner(choices).sentences[0]
+    assert first == (
+        "Nothing that was tried comes near: with low latency, the best of it, the call is unusable"
+        " (MOS 2.4)."
+    )
+    near = answer_owner(give(hidden, {"low latency": 3.9})).sentences[0]
+    assert "; low latency comes nearest: the call is " in near
+
+
+def test_a_cable_for_all_is_told_as_such(hidden: Recommendation) -> None:
+    choices = give(hidden, {"over Ethernet": 4.3})
+    assert choices.verdict is Verdict.ETHERNET
+    assert "Over Ethernet, the call goes from unusable to good." in answer_owner(choices).sentences
+
+
+@pytest.mark.parametrize("columns", [80, 100, 120])
+def test_nothing_that_is_printed_is_wider_than_the_terminal(
+    hidden: Recommendation, columns: int
+) -> None:
+    words = ["recommend", str(hidden.folder), "--full"]
+    answer = CliRunner().invoke(app, words, env={"COLUMNS": str(columns)})
+    assert answer.exit_code == 0
+    lines = [line.rstrip() for line in answer.stdout.splitlines()]
+    # The path of the report is never broken.
+    assert max(len(line) for line in lines if str(hidden.folder) not in line) <= columns
+    assert any(line.endswith("over Ethernet") for line in lines)

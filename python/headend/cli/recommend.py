@@ -237,7 +237,8 @@ def recommend(
     downstream = "50 Mbit/s", or with modem = "bronze.cm".
 
     The scenario of your own line, as headend import writes it, is answered for its owner: what you
-    can do yourself, what you must ask your provider, what would not help, and how sure that is.
+    can do yourself, what you must ask your provider, what would not be enough, and how sure that
+    is.
 
     Finished points are kept: run the command again, and it runs only what is missing. A results
     folder is judged again by --expect and --prefer, and its page is written again; nothing is

@@ -8,6 +8,7 @@ helps, and not for the best KiB.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -117,9 +118,13 @@ def _list_air(tier: Tier, people: People, *, is_alone: bool) -> Iterator[Candida
         return
     up, down = find_today(tier)
     hosts = people.others.get("host", {})
-    for own in list_airs(tier.cells, hosts, people.flows, tier.line):
+    places = list_airs(tier.cells, hosts, people.flows, tier.line)
+    labels = Counter(own.label for own in places)
+    for own in places:
         feature = Feature.WIFI if own.air.is_setting else Feature.STATION
-        yield Candidate(own.label, feature, up, down, air=own.air, station=own.station)
+        # Two cells can have stations of one name.
+        label = own.label if labels[own.label] == 1 else f"{own.station} {own.air}"
+        yield Candidate(label, feature, up, down, air=own.air, station=own.station)
         if not is_alone and not own.station:
             router = Router("cake", SHARES[0])
             label = f"{own.label}, {router.label}"

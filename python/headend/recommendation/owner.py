@@ -239,20 +239,34 @@ class OwnChoices:
         return [own for own in self.list_compared() if own not in self.faster or own in best]
 
     def list_useless(self) -> list[int]:
-        """List what would not help, or not enough: the best of a feature that fails, faster tiers.
+        """List what would not be enough: the best of a feature that fails, faster tiers.
 
-        Where everybody is well today, it is nothing: nobody needs help.
+        What the owner, or the provider, is told of by itself is left out. Where everybody is well
+        today, it is nothing: nobody needs help.
         """
         if self.verdict is Verdict.NOTHING_NEEDED:
             return []
-        others = tuple(own for own in (*OF_OWNER, *MOVES) if not self._is_mine(own))
-        best = [self._choose((own,)).setting for own in (*others, *OF_PROVIDER)]
-        settings = [own for own in (*best, *self.faster) if own]
-        return [own for own in settings if self.has(own, Feasibility.FAILS)]
+        settings = [*self._list_bests(), *self.faster]
+        told = [own.setting for own in (self.mine, self.asked) if not self.is_useless(own.setting)]
+        return [own for own in settings if self.has(own, Feasibility.FAILS) and own not in told]
 
-    def _is_mine(self, feature: Feature) -> bool:
-        setting = self.mine.setting
-        return setting is not None and self.decision.find(setting).feature is feature
+    def _list_bests(self) -> list[int]:
+        """List the best of each feature; of that of the best that the owner can do, this one."""
+        mine = self.mine.setting
+        feature = self.decision.find(mine).feature if mine else None
+        others = [own for own in (*OF_OWNER, *MOVES, *OF_PROVIDER) if own is not feature]
+        found = [mine, *(self._choose((own,)).setting for own in others)]
+        return [own for own in found if own]
+
+    @property
+    def is_all_enough(self) -> bool:
+        """Whether the best of each kind of setting, and each faster tier, is enough."""
+        return all(map(self.has, [*self._list_bests(), *self.faster]))
+
+    def is_useless(self, setting: int | None) -> bool:
+        """Say whether a setting fails, and helps nobody who is not well today."""
+        fails = self.has(setting, Feasibility.FAILS)
+        return setting is None or (fails and not self.relieves(setting))
 
     def list_varied(self) -> list[int]:
         """List what is run also with variations of the line: today, and what may be advised.

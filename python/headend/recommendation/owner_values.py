@@ -76,6 +76,13 @@ def describe_lacks(decision: Decision, setting: int) -> str:
     return join_names(texts)
 
 
+def is_hopeless(decision: Decision, setting: int) -> bool:
+    """Say whether somebody is badly served with a setting: it is no comfort that it is nearest."""
+    missed = [one.term.text for one in decision.list_missed(setting)]
+    grades = [grade_term(decision, own, setting) for own in missed]
+    return any(own in (Grade.BAD, UNUSABLE) for own in grades)
+
+
 def _describe_change(decision: Decision, term: str, setting: int, other: int) -> str:
     values = [write_term(decision, term, own) for own in (other, setting)]
     before, after = (grade_term(decision, term, own) for own in (other, setting))

@@ -19,6 +19,7 @@ from headend.recommendation.owner_values import (
     describe_grades,
     describe_lacks,
     grade_term,
+    is_hopeless,
     list_changes,
     write_term,
 )
@@ -40,7 +41,7 @@ from headend.wording.table import Cell, Column, Row, Table
 #: The headings of what an owner is told, in their order.
 MYSELF = "What can I do myself?"
 PROVIDER = "What must I ask my provider?"
-USELESS = "What would not help?"
+USELESS = "What would not be enough?"
 CERTAINTY = "How sure is this?"
 
 #: What each flag of a fit means for its line.
@@ -189,9 +190,8 @@ def _describe_verdict(choices: OwnChoices) -> str:
     if verdict is Verdict.NOTHING_HELPS:
         lacks = describe_lacks(decision, choices.today)
         return f"Nothing that was tried helps anybody for sure: as the line is, {lacks}."
-    return (
-        f"Nothing that was tried serves everybody well for sure; {_label(choices, advised)} comes"
-        f" nearest: {describe_lacks(decision, advised)}."
+    return _tell_nearest(
+        choices, advised, "Nothing that was tried", "serves everybody well for sure"
     )
 
 
@@ -216,7 +216,9 @@ def _describe_difference(choices: OwnChoices) -> str:
     if advised is None:
         return ""
     changes = describe_grades(choices.decision, advised, choices.today)
-    return f"With {_label(choices, advised)}, {changes}." if changes else ""
+    is_ethernet = choices.decision.find(advised).feature is Feature.ETHERNET
+    how = "Over Ethernet" if is_ethernet else f"With {_label(choices, advised)}"
+    return f"{how}, {changes}." if changes else ""
 
 
 def _describe_dropped(choices: OwnChoices) -> str:
@@ -298,8 +300,10 @@ def _describe_myself(choices: OwnChoices) -> Iterable[Told]:
         if better:
             yield f"A router with {_label(choices, setting)} would still change this:"
             yield _list_gain(choices, setting)
+    elif setting and choices.is_useless(setting):
+        yield "Nothing that you can do yourself helps anybody for sure."
     elif setting and not choices.relieves(setting):
-        yield f"Nothing that you can set helps anybody for sure; {_near(choices, setting)}."
+        yield _tell_nearest(choices, setting, "Nothing that you can do yourself", "helps for sure")
     elif setting and choices.has(setting):
         router = decision.find(setting).router
         yield f"{advise(tier, decision.find(setting))}. Against today:"
@@ -311,10 +315,10 @@ def _describe_myself(choices: OwnChoices) -> Iterable[Told]:
             yield tuple(f"{name}: {value}" for name, value in list_sqm_settings(tier, router))
     elif setting:
         missed = describe_lacks(decision, setting)
-        helps = "helps, but is not enough" if choices.has_gain(setting) else "does not help"
         is_router = decision.find(setting).air is None
         what = "A router of your own" if is_router else "What you can change in the Wi-Fi"
-        yield (f"{what} {helps}: with {_label(choices, setting)}, {missed}. Against today:")
+        label = _label(choices, setting)
+        yield f"{what} helps, but is not enough: with {label}, {missed}. Against today:"
         yield _list_gain(choices, setting)
     quiet = choices.quiet
     if quiet is None or needs_nothing:
@@ -329,10 +333,15 @@ def _describe_myself(choices: OwnChoices) -> Iterable[Told]:
         yield f"To upload at another time is not enough: while nobody uploads, {missed}."
 
 
-def _near(choices: OwnChoices, setting: int) -> str:
-    """Say what comes nearest, and who is not served well then; or that nobody is better off."""
-    missed = describe_lacks(choices.decision, setting) or "nobody is clearly better off"
-    return f"{_label(choices, setting)} comes nearest: {missed}"
+def _tell_nearest(choices: OwnChoices, setting: int, nothing: str, does: str) -> str:
+    """Say that nothing of a kind does something, and what comes nearest, with who suffers then.
+
+    What leaves somebody badly served does not come near.
+    """
+    label, missed = _label(choices, setting), describe_lacks(choices.decision, setting)
+    if is_hopeless(choices.decision, setting):
+        return f"{nothing} comes near: with {label}, the best of it, {missed}."
+    return f"{nothing} {does}; {label} comes nearest: {missed or 'nobody is clearly better off'}."
 
 
 def _describe_air(choices: OwnChoices) -> Iterable[Told]:
@@ -393,14 +402,13 @@ def _describe_provider(choices: OwnChoices) -> Iterable[Told]:
         yield f"{advise(tier, decision.find(offer))}. Against today:"
         yield _list_gain(choices, offer)
     setting = choices.asked.setting
-    if not choices.offers and setting and not choices.relieves(setting):
-        yield f"Nothing of the provider's helps anybody for sure; {_near(choices, setting)}."
+    if not choices.offers and choices.is_useless(setting):
+        yield "Nothing of the provider's helps anybody for sure."
+    elif not choices.offers and setting and not choices.relieves(setting):
+        yield _tell_nearest(choices, setting, "Nothing of the provider's", "helps for sure")
     elif not choices.offers and setting:
-        missed = describe_lacks(decision, setting)
-        yield (
-            f"No setting of the provider's serves everybody well; {_label(choices, setting)} comes"
-            f" nearest: {missed}."
-        )
+        does = "serves everybody well"
+        yield _tell_nearest(choices, setting, "No setting of the provider's", does)
     helping = [own for own in choices.faster if choices.has(own)]
     for own in helping:
         yield f"A faster tier, which costs money: {_name_faster(choices, own)}. Against today:"
@@ -516,7 +524,7 @@ def _write_range(values: Sequence[float], unit: str) -> str:
     return f"{value:.3g} {unit}{between}"
 
 
-# What would not help.
+# What would not be enough.
 
 
 def _describe_useless(choices: OwnChoices) -> Iterable[str]:
@@ -532,13 +540,16 @@ def _describe_useless(choices: OwnChoices) -> Iterable[str]:
         name = _label(choices, setting)
         if candidate.feature is Feature.FASTER:
             name = f"a faster tier ({_name_faster(choices, setting)})"
-        elif candidate.feature is Feature.ROUTER:
+        elif candidate.router and not candidate.air:
             name = f"a router of your own with {name}"
         missed = describe_lacks(decision, setting)
-        does = "helps, but is not enough" if choices.has_gain(setting) else "does not help"
+        helps = choices.has_gain(setting) or choices.relieves(setting)
+        does = "helps, but is not enough" if helps else "does not help"
         yield f"{capitalise(name)} {does}: {missed}.{_describe_more(choices, setting)}"
-    if not settings:
+    if not settings and choices.is_all_enough:
         yield "Each kind of setting that was tried can serve everybody well."
+    elif not settings:
+        yield "Of nothing else that was tried it is sure that it is not enough."
 
 
 def _describe_more(choices: OwnChoices, setting: int) -> str:
