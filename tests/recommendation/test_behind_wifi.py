@@ -410,7 +410,9 @@ def test_rts_and_cts_are_no_row_where_all_hear_each_other_or_frames_are_announce
         "access point and stations fq_codel",
         "access point and stations fq_codel, cake 95 %",
         "attic on a cable",
+        "attic on a cable, cake 95 %",
         "cellar on a cable",
+        "cellar on a cable, cake 95 %",
         "over Ethernet",
     ]
     path.write_text(HIDDEN.replace('{ hidden_from = ["cellar"] }', "{}"))
@@ -433,6 +435,8 @@ def test_a_station_on_a_cable_leaves_the_others_in_the_cell(tmp_path: Path) -> N
         ["wifi.phone", "cable"],
     ]
     assert own.is_settable
+    both = request.write_scenario(tier, find(request, "attic on a cable, cake 95 %"))
+    assert (both["host"], both["router"]["queue"]) == (hosts, "cake")
     assert not request.list_overrides(tier, own)
     again = Request.from_dict(json.loads(json.dumps(request.to_dict())))
     assert find(again, "attic on a cable") == own
@@ -507,12 +511,17 @@ def test_points_run_as_long_as_the_scenario_with_its_people(tmp_path: Path) -> N
     assert list_times(read_request([write(tmp_path, DOWNLOAD)])) == ["70 s", "10 s"]
 
 
-def test_other_people_run_as_long_as_those_of_a_tier(tmp_path: Path) -> None:
+def test_other_people_and_those_of_a_fitted_line_run_as_long_as_those_of_a_tier(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "line.toml"
     line = '[link.line.point_to_point]\nup.rate = "5 Mbit/s"\ndown.rate = "50 Mbit/s"\n'
     path.write_text(f'duration = "20 s"\n{line}[flow.call]\napplication = "voice"\n')
     assert list_times(read_request([path])) == ["20 s", "0 s"]
     assert list_times(read_request([path], traffic="call, upload")) == ["70 s", "10 s"]
+    note = write_fit_note(FitNote("by hand", values={"up.rate": (4e6, 5e6, 6e6)}))
+    path.write_text(f"{note}\n{path.read_text()}")
+    assert list_times(read_request([path])) == ["70 s", "10 s"]
     path.write_text(f'duration = "20 s"\n{line}[flow.probe]\napplication = "ping"\n')
     assert list_times(read_request([path])) == ["70 s", "10 s"]
 

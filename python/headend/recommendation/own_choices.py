@@ -111,8 +111,7 @@ def list_own_candidates(
 def _list_air(tier: Tier, people: People, *, is_alone: bool) -> Iterator[Candidate]:
     """List what is tried of the Wi-Fi before a line: settings, its stations, the line without it.
 
-    Where a router may be set too, it is tried together with what is set for the whole Wi-Fi: each
-    of the two links may need it.
+    Where a router may be set too, each is tried together with one: both links may need something.
     """
     if not tier.cells:
         return
@@ -125,10 +124,12 @@ def _list_air(tier: Tier, people: People, *, is_alone: bool) -> Iterator[Candida
         # Two cells can have stations of one name.
         label = own.label if labels[own.label] == 1 else f"{own.station} {own.air}"
         yield Candidate(label, feature, up, down, air=own.air, station=own.station)
-        if not is_alone and not own.station:
+        if not is_alone:
             router = Router("cake", SHARES[0])
-            label = f"{own.label}, {router.label}"
-            yield Candidate(label, feature, up, down, router=router, air=own.air)
+            both = f"{label}, {router.label}"
+            yield Candidate(
+                both, feature, up, down, router=router, air=own.air, station=own.station
+            )
     label = str(Air.ETHERNET)
     yield Candidate(label, Feature.ETHERNET, up, down, is_settable=False, air=Air.ETHERNET)
 

@@ -105,7 +105,8 @@ def read_own_line(path: Path, allowed: tuple[Path, ...] = ()) -> TiersFile:
         options=options,
         people=people if has_people else {},
         files=files,
-        times=_read_times(content) if has_people else {},
+        # A line that was fitted has the people and the duration of `headend import`.
+        times=_read_times(content) if has_people and not note else {},
     )
 
 
