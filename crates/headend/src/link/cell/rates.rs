@@ -8,7 +8,7 @@
 //!   the largest product of rate and success ratio. A ratio above 90 % counts as 90 %, and one
 //!   below 10 % as nothing.
 //! - After two frames without any answer it takes the second best mode for two, then the most
-//!   reliable one.
+//!   reliable one for two, then the slowest.
 //! - Every 20 ms a frame of one MPDU probes another mode: in turn the next faster one, any faster
 //!   one, and any slower one while more than 5 % of the best one's MPDUs break.
 //!
@@ -127,7 +127,7 @@ impl RateControl {
             self.update();
             self.next_update = now + UPDATE;
         }
-        if self.unanswered == 0 && now >= self.next_probe {
+        if now >= self.next_probe {
             self.next_probe = now + PROBE;
             if let Some(index) = self.probe() {
                 return Chosen {
@@ -136,9 +136,9 @@ impl RateControl {
                 };
             }
         }
-        let rank = (self.unanswered / FRAMES_PER_RANK).min(2) as usize;
+        let rank = (self.unanswered / FRAMES_PER_RANK) as usize;
         Chosen {
-            index: self.ranked[rank],
+            index: self.ranked.get(rank).map_or(0, |index| *index),
             is_probe: false,
         }
     }
@@ -305,19 +305,19 @@ mod tests {
     }
 
     #[test]
-    fn after_two_and_four_frames_without_an_answer_the_next_ranks_follow() {
+    fn after_two_four_and_six_frames_without_an_answer_the_next_ranks_follow() {
         let mut own = sender();
         learn(&mut own, &[(1, 100), (4, 70), (7, 70)]);
         assert_eq!(own.ranked, [7, 4, 1]);
         own.next_probe = Instant::FAR_FUTURE;
         own.next_update = Instant::FAR_FUTURE;
         let mut taken = Vec::new();
-        for _ in 0..6 {
+        for _ in 0..8 {
             let chosen = own.choose(Instant::ZERO);
             taken.push(chosen.index);
             own.learn(chosen, 1, 0);
         }
-        assert_eq!(taken, [7, 7, 4, 4, 1, 1]);
+        assert_eq!(taken, [7, 7, 4, 4, 1, 1, 0, 0]);
         own.learn(in_mode(4), 1, 1);
         assert_eq!(
             own.choose(Instant::ZERO),
