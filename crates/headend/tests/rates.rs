@@ -98,6 +98,34 @@ fn rate_control_follows_a_station_that_walks_away_and_comes_back() {
     );
 }
 
+/// What a download gets from the sixth second on, in bit/s.
+fn download(snr: &str) -> f64 {
+    let text = format!(
+        r#"
+duration = "10 s"
+warmup = "6 s"
+[link.wifi.dot11ax.station.phone]
+{snr}
+[host.phone]
+via = ["wifi.phone"]
+[flow.download]
+application = "bulk"
+direction = "down"
+host = "phone"
+"#
+    );
+    let tables = Tables::run(&text, 1);
+    let goodput = tables.floats("flows", "goodput_bps");
+    goodput.iter().copied().fold(0.0, f64::max)
+}
+
+#[test]
+fn a_download_goes_on_two_seconds_after_its_signal_fell_far() {
+    let falls = download("snr.steps = [[\"0 s\", \"35 dB\"], [\"4 s\", \"9 dB\"]]");
+    let far = download("snr = \"9 dB\"");
+    assert!(falls > 0.5 * far, "{falls} of {far}");
+}
+
 #[test]
 fn a_limit_in_time_is_the_length_of_the_frames() {
     // MCS 9 with two streams has 13 066 bits in a symbol of 13.6 us after 50.4 us. The first frame
