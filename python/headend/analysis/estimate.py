@@ -39,7 +39,6 @@ MOST_DECIMALS = 9
 #: Both sides of an interval are written as one ± while they differ by less than this share of it.
 ASYMMETRY = 0.2
 
-
 #: Of so many values at least an interval can be given.
 FEWEST = 2
 

@@ -17,7 +17,7 @@ from headend.analysis.queues import FULL
 from headend.analysis.routes import list_links, list_queues
 from headend.analysis.transfer_limits import Limit
 from headend.results.record import Record
-from headend.scenario.cells import find_cell
+from headend.scenario.cells import count_cells, find_cell
 
 #: A link, and the direction in which it is to blame; empty for both.
 Blame = tuple[str, str]
@@ -66,7 +66,7 @@ def find_hops(
         *(_describe_hop(record, ways[link], link, blamed) for link in rest),
     ]
     links = record.manifest["scenario"]["link"]
-    return Hops(flow, tuple(hops), suffers, sum(map(bool, map(find_cell, links.values()))))
+    return Hops(flow, tuple(hops), suffers, count_cells(links))
 
 
 def _crosses_several(record: Record, flow: str) -> bool:

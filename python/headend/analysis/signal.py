@@ -11,7 +11,6 @@ from headend.analysis.channels import gather_cells
 from headend.analysis.routes import list_links, list_ports
 from headend.engine.description import describe, list_discards
 from headend.scenario.cells import Cell
-from headend.scenario.groups import name_group
 from headend.text.quantity import parse_quantity
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def find_broken(record: Record, link: str) -> str:
         return ""
     most = max(rows, key=lambda row: row["air_ratio"])
     station = most["station"]
-    key = station if station in cell.stations else name_group(station) or ""
+    key = cell.find_key(station)
     many = _read_errors(cell.stations.get(key, {})) >= MANY_ERRORS
     return station if many or most["air_ratio"] >= MUCH_AIR else ""
 
@@ -148,7 +147,7 @@ def _find_station(record: Record, flow: str, column: str) -> tuple[str, Cell, st
     for row in sorted(rows, key=lambda row: -row[column]):
         link, cell = row["link"], cells[row["link"]]
         station = row["queue"].removeprefix(f"{link}.").removesuffix(".up")
-        key = station if station in cell.stations else name_group(station) or ""
+        key = cell.find_key(station)
         own = cell.stations.get(key, {})
         is_hidden = any(key in pair for pair in cell.hidden_pairs)
         if not is_hidden and (own.get("snr") or _read_errors(own)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from headend.scenario.groups import name_group
 from headend.text.quantity import parse_quantity
 
 #: What the names of all kinds of cells begin with: ``dot11b``, ``dot11n``, …
@@ -86,6 +87,10 @@ class Cell(NamedTuple):
                 found[min(name, other), max(name, other)] = None
         return tuple(found)
 
+    def find_key(self, station: str) -> str:
+        """Give the key of a station: its name, or that of the group it is a member of, or none."""
+        return station if station in self.stations else name_group(station) or ""
+
     def find_standard(self, station: str) -> str:
         """Give the standard of a station, that of the cell where it has none of its own."""
         own = self.stations.get(station)
@@ -151,6 +156,17 @@ def find_cell(link: Any) -> Cell | None:
         if str(kind).startswith(_STEM):
             return Cell(str(kind), table if isinstance(table, Mapping) else {})
     return None
+
+
+def count_cells(links: Mapping[str, Any]) -> int:
+    """Count the cells among the links of a scenario.
+
+    Examples
+    --------
+    >>> count_cells({"wifi": {"dot11b": {}}, "cable": {"docsis": {}}})
+    1
+    """
+    return sum(find_cell(link) is not None for link in links.values())
 
 
 def write_station_queues(point: Mapping[str, Any]) -> dict[str, Any]:

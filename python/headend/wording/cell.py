@@ -10,7 +10,7 @@ from headend.analysis.air import AirShare, find_fastest_rate
 from headend.analysis.channels import ChannelState
 from headend.analysis.facts import Action, Remedy
 from headend.analysis.queues import LOSSY_SHARE
-from headend.scenario.cells import ADVICE_BY_STATION, find_cell
+from headend.scenario.cells import ADVICE_BY_STATION, count_cells
 from headend.text.quantity import format_quantity
 from headend.text.wording import capitalise, list_names
 from headend.wording.proposals import end_untried
@@ -61,8 +61,9 @@ def tell_rate(record: Record, link: str, rate_bps: float) -> str:
     fastest = find_fastest_rate(record, name)
     if fastest is None:
         return f"on {rate(rate_bps)}"
-    cells = sum(find_cell(own) is not None for own in record.manifest["scenario"]["link"].values())
-    which = "Wi-Fi" if cells == 1 else f"the Wi-Fi {name}"
+    which = (
+        "Wi-Fi" if count_cells(record.manifest["scenario"]["link"]) == 1 else f"the Wi-Fi {name}"
+    )
     return f"over {which} at up to {rate(fastest)}"
 
 
